@@ -24,7 +24,7 @@ from .assignment import assign
 from .calls import CallResolver
 from .conditionals import RegionMerger, fold_into_logic
 from .frame import CallFrame, LocalNames
-from .hints import attribute_hint, nearest_name
+from .hints import attribute_hint, module_hint, nearest_name
 from .merging import Undefined
 from .source import SourceFunction, define_function
 
@@ -153,6 +153,8 @@ class ExpressionEvaluator(ast.NodeVisitor):
             raise LanguageError(str(error), nearest_name(name, known)) from None
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
+        if isinstance(node.value, ast.Name):
+            self._check_module(node.value.id, node.attr)
         value = self.eval(node.value)
         try:
             return getattr(value, node.attr)
@@ -161,6 +163,16 @@ class ExpressionEvaluator(ast.NodeVisitor):
                 f"{describe(value)} has no attribute '{node.attr}'",
                 attribute_hint(value, node.attr),
             ) from None
+
+    def _check_module(self, name: str, attribute: str) -> None:
+        """Refuses T.copy where nothing is called T, with a hint about copy."""
+        hint = module_hint(name, attribute)
+        if hint is None or name in {*self._frame.env, *self._frame.local_names}:
+            return
+        try:
+            self._frame.function.lookup(name)
+        except NameError as error:
+            raise LanguageError(str(error), hint) from None
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         return self.eval(node.value)[self.eval(node.slice)]

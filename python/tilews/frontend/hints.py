@@ -50,6 +50,11 @@ _FUNCTIONS = {
     "ravel": "reshape",
     "zeros_like": "write tl.zeros(x.shape, x.dtype)",
     "full_like": "write tl.full(x.shape, value, x.dtype)",
+    "fdiv": "write x / y",
+    "cumprod": "write tl.scan(x, lambda a, b: a * b, axis)",
+    "gather": "index memory with a fragment, tl.load(A[ids, 0:64]); store a fragment "
+    "to shared memory first",
+    "interleave": "write tl.join(x, y).reshape(2 * n)",
     "softmax": "write e = tl.exp(x - tl.max(x, 1, True)); y = e / tl.sum(e, 1, True)",
     # TileLang
     "Kernel": "write @tilews.kernel(threads=128), and tl.grid for the blocks",
@@ -74,6 +79,7 @@ _FUNCTIONS = {
     "infinity": "write math.inf",
     # CUDA
     **dict.fromkeys(("syncthreads", "__syncthreads", "sync_threads"), _BARRIERS),
+    **dict.fromkeys(("barrier", "sync", "syncwarp"), _BARRIERS),
     **dict.fromkeys(("threadIdx", "thread_idx", "thread_id", "tid"), _THREADS),
     **dict.fromkeys(("get_thread_binding", "thread_binding"), _THREADS),
     "blockIdx": "use the results of tl.grid, or write tl.block_id(0)",
@@ -104,10 +110,21 @@ _FUNCTIONS = {
     "float": "write x.to(tl.f32)",
     "int": "write x.to(tl.i32)",
 }
+#: What stands for methods of fragments in torch; other names are functions.
+_METHODS = {
+    "view": "write x.reshape(2, 4), or x.bitcast(tl.i32) for the bits",
+    "item": "write x[0] for an element of a fragment, and tl.load(A[i]) for one in "
+    "memory",
+    "size": "extents are in the shape: x.shape[0]",
+    "numel": "extents are in the shape: x.shape[0]",
+    "any": "write tl.any(x)",
+}
+#: Names of modules with functions for kernels, which people write out of habit.
+_MODULES = ("T", "triton", "tilelang", "cute", "ct", "pl", "np", "torch", "jnp")
 #: Keyword arguments of other systems; a plain name is the argument's in tilews.
 _ARGUMENTS = {
-    "mask": "loads, stores and atomic updates have masks; past an edge none is needed: "
-    "reads give zeros, writes are dropped",
+    "mask": "loads, stores, copies and atomic updates have masks; past an edge none is "
+    "needed: reads give zeros, writes are dropped",
     "other": "pad",
     "padding_option": "pad",
     "boundary_check": "leave it out: accesses past an edge are checked",
@@ -121,7 +138,10 @@ _ARGUMENTS = {
     **dict.fromkeys(("keepdim", "keep_dims"), "keepdims"),
     "sem": "order",
 }
-_LIBRARIES = ("numpy", "torch", "jax", "jaxlib", "cupy", "scipy", "math")
+_LIBRARIES = (
+    *("numpy", "torch", "jax", "jaxlib", "cupy", "scipy", "math"),
+    *("triton", "tilelang", "cutlass"),
+)
 
 
 def _public() -> list[str]:
@@ -145,12 +165,21 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean '{by_lower[close[0]]}'?" if close else None
 
 
+def module_hint(module: str, name: str) -> str | None:
+    """What to write for ``module.name`` where no module has that name."""
+    if module not in _MODULES:
+        return None
+    return f"write tl.{name}" if name in _public() else name_hint(name)
+
+
 def attribute_hint(value: Any, name: str) -> str | None:
     """What to write for an attribute that an object does not have."""
     if value is language:
         return name_hint(name)
     if not isinstance(value, (Value, InMemory)):
         return nearest_name(name, dir(value))
+    if isinstance(value, Value) and name in _METHODS:
+        return _METHODS[name]
     if isinstance(value, InMemory) and hasattr(language.Tile, name):
         return f"load it first: tl.load({value._element()}).{name}"
     if name in _public():

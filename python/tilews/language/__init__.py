@@ -79,18 +79,15 @@ from .reductions import (
     absmin,
     all,
     any,
-    cummax,
-    cummin,
-    cumsum,
     max,
     min,
     reduce,
     reduce_and,
     reduce_or,
     reduce_xor,
-    scan,
     sum,
 )
+from .scans import cummax, cummin, cumsum, scan
 from .shapes import (
     arange,
     broadcast_to,

@@ -1,35 +1,57 @@
-"""Reductions and scans along an axis."""
+"""Reductions along an axis."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import BuiltinFunctionType
 from typing import Any
+
+import numpy as np
 
 from .. import ir
 from ..dialects import tile
 from ..errors import LanguageError
-from .composed.combining import reduce_by, scan_by
-from .math import fmax, fmin
+from .composed.combining import reduce_by
 from .shapes import as_scalar, check_axis, check_tile, expand_dims
 from .types import i1
 from .values import Tile, describe
 
 _KINDS = ("sum", "max", "min", "absmax", "absmin", "and", "or", "xor", "any", "all")
-_PAIRWISE: dict[str, Callable[[Any, Any], Any]] = {
-    "sum": lambda a, b: a + b,
-    "max": fmax,
-    "min": fmin,
-}
-
-
 _UNSIGNED_KINDS = {"max": "umax", "min": "umin", "absmax": "umax", "absmin": "umin"}
 
 
-def _attribute(kind: str, value: Tile) -> ir.Attribute:
+def reduction_kind(kind: str, value: Tile) -> ir.Attribute:
     """The kind of a reduction or a scan, for the elements of a fragment."""
     if value.dtype.is_unsigned:
         kind = _UNSIGNED_KINDS.get(kind, kind)
     return ir.Attribute.parse(f"#tile.reduction<{kind}>")
+
+
+#: What functions of Python, numpy and torch that are no kinds stand for.
+_NAMES = {
+    **{name: name for name in _KINDS},
+    **{"amax": "max", "maximum": "max", "fmax": "max"},
+    **{"amin": "min", "minimum": "min", "fmin": "min"},
+    **{"add": "sum", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"},
+}
+
+
+def refuse_reduction(kind: Any, what: str) -> None:
+    """Refuses functions such as max, which are no function of two fragments."""
+    name = getattr(kind, "__name__", "")
+    is_whole = id(kind) in map(id, (sum, max, min, absmax, absmin, any, all))
+    is_foreign = isinstance(kind, (BuiltinFunctionType, np.ufunc)) and (
+        getattr(kind, "__module__", "builtins") != "_operator"
+    )
+    if not is_whole and not is_foreign:
+        return
+    known = _NAMES.get(name)
+    raise LanguageError(
+        f"{what}: {name} is no function of two fragments",
+        f"write {what}(x, {known!r})"
+        if known
+        else f"write {what}(x, lambda a, b: ...) with functions of tl",
+    )
 
 
 def reduce(
@@ -63,6 +85,7 @@ def reduce(
         >>> tl.reduce(x, lambda a, b: a * b, axis=1, keepdims=True)
         [[6], [120]]
     """
+    refuse_reduction(kind, "tl.reduce")
     if callable(kind):
         return reduce_by(value, kind, axis, keepdims)
     known = isinstance(kind, str) and kind in _KINDS
@@ -75,7 +98,7 @@ def reduce(
         )
     if kind in ("any", "all"):
         value = value.to(i1)
-    attribute = _attribute(kind, value)
+    attribute = reduction_kind(kind, value)
     if axis is None:
         axes = list(range(value.ndim))
     else:
@@ -336,133 +359,3 @@ def all(value: Any, axis: int | None = None, keepdims: bool = False) -> Any:
         False
     """
     return reduce(value, "all", axis, keepdims)
-
-
-def scan(
-    value: Any,
-    kind: str | Callable[..., Any],
-    axis: int = 0,
-    reverse: bool = False,
-    exclusive: bool = False,
-    initial: Any = None,
-) -> Any:
-    """The combinations of all elements up to each element along an axis.
-
-    Args:
-        value: a fragment; for a function, also a tuple of fragments of one shape.
-        kind: 'sum', 'max' or 'min', or an associative function as for :func:`reduce`.
-        axis: the dimension.
-        reverse: whether to start at the end of the axis. A function then has as `a`
-            the value from larger coordinates.
-        exclusive: whether an element leaves itself out. Then `initial` comes first.
-        initial: what an exclusive scan starts with: a number, or one for each fragment
-            of the tuple; by default 0 for 'sum'.
-
-    Returns:
-        A fragment of the same shape and type; a tuple for a tuple.
-
-    Raises:
-        LanguageError: as for :func:`reduce`; or `initial` is missing or not wanted.
-
-    Example:
-        >>> x = tl.arange(1, 5)
-        >>> tl.scan(x, "sum")
-        [1, 3, 6, 10]
-        >>> tl.scan(x, "sum", exclusive=True)
-        [0, 1, 3, 6]
-        >>> tl.scan(x, lambda a, b: a * b, reverse=True)
-        [24, 24, 12, 4]
-    """
-    if exclusive and initial is None and kind == "sum":
-        initial = 0
-    if exclusive == (initial is None):
-        raise LanguageError(
-            "tl.scan: an exclusive scan takes initial=, and no other scan does",
-            "write for example tl.scan(x, 'max', exclusive=True, initial=-math.inf)",
-        )
-    if callable(kind) or exclusive:
-        combine = _PAIRWISE.get(kind, kind) if isinstance(kind, str) else kind
-        if callable(combine):
-            return scan_by(value, combine, axis, reverse, initial)
-        kind = combine
-    value = check_tile(value, "tl.scan")
-    if not isinstance(kind, str) or kind not in _PAIRWISE:
-        raise LanguageError(
-            f"tl.scan: expected a function, or one of {', '.join(_PAIRWISE)}, found "
-            f"{describe(kind)}"
-        )
-    axis = check_axis(axis, value.ndim, "tl.scan")
-    scanned = tile.scan(_attribute(kind, value), value.ir, axis, reverse=reverse)
-    return Tile(scanned, value.dtype)
-
-
-def cumsum(value: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The running sum along an axis.
-
-    Args:
-        value: a fragment.
-        axis: the axis, negative ones counted from the last.
-        reverse: whether to start at the end of the axis.
-
-    Returns:
-        A fragment of the same shape and type.
-
-    Raises:
-        LanguageError: `value` is no fragment, or the axis is out of range.
-
-    Example:
-        >>> x = (tl.arange(5) - 2) * (tl.arange(5) - 2)  # 4, 1, 0, 1, 4
-        >>> tl.cumsum(x)
-        [4, 5, 5, 6, 10]
-        >>> tl.cumsum(x, reverse=True)
-        [10, 6, 5, 5, 4]
-    """
-    return scan(value, "sum", axis, reverse)
-
-
-def cummax(value: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The running maximum along an axis.
-
-    Args:
-        value: a fragment.
-        axis: the axis, negative ones counted from the last.
-        reverse: whether to start at the end of the axis.
-
-    Returns:
-        A fragment of the same shape and type.
-
-    Raises:
-        LanguageError: `value` is no fragment, or the axis is out of range.
-
-    Example:
-        >>> x = (tl.arange(5) - 2) * (tl.arange(5) - 2)  # 4, 1, 0, 1, 4
-        >>> tl.cummax(x)
-        [4, 4, 4, 4, 4]
-        >>> tl.cummax(x, reverse=True)
-        [4, 4, 4, 4, 4]
-    """
-    return scan(value, "max", axis, reverse)
-
-
-def cummin(value: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The running minimum along an axis.
-
-    Args:
-        value: a fragment.
-        axis: the axis, negative ones counted from the last.
-        reverse: whether to start at the end of the axis.
-
-    Returns:
-        A fragment of the same shape and type.
-
-    Raises:
-        LanguageError: `value` is no fragment, or the axis is out of range.
-
-    Example:
-        >>> x = (tl.arange(5) - 2) * (tl.arange(5) - 2)  # 4, 1, 0, 1, 4
-        >>> tl.cummin(x)
-        [4, 1, 0, 0, 0]
-        >>> tl.cummin(x, reverse=True)
-        [0, 0, 0, 1, 4]
-    """
-    return scan(value, "min", axis, reverse)

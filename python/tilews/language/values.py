@@ -83,7 +83,13 @@ class Value(ElementwiseOperators):
             "functions of tl",
         )
 
-    __float__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = __int__
+    __float__ = __complex__ = __trunc__ = __floor__ = __ceil__ = __int__
+
+    def __round__(self, digits: int | None = None) -> NoReturn:
+        raise LanguageError(
+            f"round: {describe(self)} is known only when the kernel runs",
+            "write tl.round(x), and .to(tl.i32) for integers",
+        )
 
     def __divmod__(self, other: Any) -> NoReturn:
         raise LanguageError("kernels have no divmod", "write a // b and a % b")

@@ -29,6 +29,10 @@ def test_hints_name_what_exists(name, hint):
         ("dot_scaled", "write tl.gemm(a, b, acc, lhs_scale=x, rhs_scale=y)"),
         ("inline_asm_elementwise", "write tl.asm"),
         ("ceildiv", "write tl.cdiv"),
+        ("fdiv", "write x / y"),
+        ("cumprod", "write tl.scan(x, lambda a, b: a * b, axis)"),
+        ("barrier", "leave it out: the compiler places barriers"),
+        ("interleave", "write tl.join(x, y).reshape(2 * n)"),
         ("float16", "write tl.f16"),
         ("fp8e4nv", "write tl.e4m3"),
         ("Load", "did you mean 'load'?"),
@@ -109,7 +113,7 @@ def test_arrays_are_no_operands():
 
 def test_arguments_of_functions():
     def mask(A: tl.Tensor["M", tl.f16]):
-        tl.copy(A[0], A[8], mask=True)  # HERE
+        tl.sum(tl.zeros((8,), tl.f16), mask=tl.zeros((8,), tl.i1))  # HERE
 
     def transposed(A: tl.Tensor["M", tl.f16]):
         x = tl.zeros((16, 16), tl.f16)
@@ -124,8 +128,8 @@ def test_arguments_of_functions():
     def missing(A: tl.Tensor["M", tl.f16]):
         tl.where(True, 1)  # HERE
 
-    hint = "loads, stores and atomic updates have masks"
-    check(mask, "tl.copy has no argument 'mask'", hint)
+    hint = "loads, stores, copies and atomic updates have masks"
+    check(mask, "tl.sum has no argument 'mask'", hint)
     check(transposed, "no argument 'transpose_B'", "write transpose_rhs=")
     check(of_a_method, "x.sum has no argument 'dim'", "write axis=")
     check(nothing_like_it, "tl.exp has no argument", "its arguments are")
@@ -211,3 +215,61 @@ def test_names_of_modules_are_complete():
     assert {"load", "f16", "Tensor", "grid", "range"} <= {*dir(tl)}
     assert all(hasattr(tl, name) for name in dir(tl))
     assert not any(inspect.ismodule(getattr(tl, name)) for name in dir(tl))
+
+
+def test_methods_of_fragments_that_have_other_names():
+    def view(A: tl.Tensor["M", tl.f16]):
+        tl.zeros((8,), tl.f32).view(2, 4)  # HERE
+
+    def item(A: tl.Tensor["M", tl.f16]):
+        tl.zeros((1,), tl.f32).item()  # HERE
+
+    def view_of_a_fragment(A: tl.Tensor["M", tl.f16]):
+        tl.view(tl.zeros((8,), tl.f32), (2, 4))  # HERE
+
+    def rounded(x: tl.f32):
+        round(x)  # HERE
+
+    check(view, "has no attribute 'view'", "write x.reshape(2, 4)")
+    check(item, "has no attribute 'item'", "tl.load(A[i])")
+    check(view_of_a_fragment, "expected a buffer, found a frag", "x.reshape(2, 4)")
+    check(rounded, "round: a scalar of type f32 is known only when", "tl.round(x)")
+
+
+def test_functions_of_modules_that_are_not_there():
+    def copy(A: tl.Tensor["M", tl.f16]):
+        T.copy(A, A)  # HERE
+
+    def matmul(A: tl.Tensor["M", tl.f16]):
+        torch.matmul(A, A)  # HERE
+
+    def other(A: tl.Tensor["M", tl.f16]):
+        cub.copy(A, A)  # HERE
+
+    def own(A: tl.Tensor["M", "T"], T: tl.constexpr):
+        T.numel  # noqa: B018  # HERE
+
+    check(copy, "name 'T' is not defined", "write tl.copy")
+    check(matmul, "name 'torch' is not defined", "write tl.gemm(a, b, acc)")
+    check(other, "name 'cub' is not defined")
+    check(own, "has no attribute 'numel'", T=tl.f16)
+
+
+def test_functions_that_reduce_a_whole_array():
+    def python(A: tl.Tensor["M", tl.f16]):
+        tl.reduce(tl.zeros((8,), tl.f32), max)  # HERE
+
+    def numpy(A: tl.Tensor["M", tl.f16]):
+        tl.scan(tl.zeros((8,), tl.f32), np.add)  # HERE
+
+    def language(A: tl.Tensor["M", tl.f16]):
+        tl.reduce(tl.zeros((8,), tl.f32), tl.sum)  # HERE
+
+    def unknown(A: tl.Tensor["M", tl.f16]):
+        tl.reduce(tl.zeros((8,), tl.f32), np.hypot)  # HERE
+
+    what = "is no function of two fragments"
+    check(python, f"tl.reduce: max {what}", "write tl.reduce(x, 'max')")
+    check(numpy, f"tl.scan: add {what}", "write tl.scan(x, 'sum')")
+    check(language, f"tl.reduce: sum {what}", "write tl.reduce(x, 'sum')")
+    check(unknown, f"tl.reduce: hypot {what}", "lambda a, b")

@@ -106,7 +106,7 @@ def test_reductions_and_scans_with_a_function():
         tl.scan(pair, lambda a, b, c, d: (a, b))  # HERE
 
     def initial(A: tl.Tensor["M", tl.f16]):
-        tl.scan(tl.zeros((8,), tl.f16), "max", exclusive=True)  # HERE
+        tl.scan(tl.zeros((8,), tl.f16), lambda a, b: a, exclusive=True)  # HERE
 
     def unwanted(A: tl.Tensor["M", tl.f16]):
         tl.scan(tl.zeros((8,), tl.f16), "max", initial=0)  # HERE
@@ -124,5 +124,5 @@ def test_reductions_and_scans_with_a_function():
     check(prime, "tl.reduce: extent 67 has the prime factor 67, expected none above 64")
     check(shapes, "tl.scan: expected fragments of one shape, found (8,) and (4,)")
     for kernel in (initial, unwanted):
-        check(kernel, "an exclusive scan takes initial=, and no other scan does")
+        check(kernel, "an exclusive scan with a function takes initial=, and no other")
     check(initials, "tl.scan: expected 1 initial values, found 2")

@@ -166,6 +166,44 @@ def test_any_and_all():
     np.testing.assert_array_equal(run(count, I, J, (8, 1)), expected[:, None])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.uint8, np.int8, np.float16])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_exclusive_scans(dtype, axis, reverse):
+    x = np.abs(I).astype(dtype) if dtype == np.uint8 else I.astype(dtype)
+    limits = np.finfo if np.issubdtype(dtype, np.floating) else np.iinfo
+    ends = {"max": limits(dtype).min, "min": limits(dtype).max, "sum": 0}
+    if limits is np.finfo:
+        ends = {"max": -np.inf, "min": np.inf, "sum": 0}
+    functions = {"max": np.maximum, "min": np.minimum, "sum": np.add}
+    for kind, function in functions.items():
+        cumulate = getattr(tl, f"cum{kind}")
+        got = run(lambda x, y, f=cumulate: f(x, axis, reverse, exclusive=True), x, x)
+        turned = np.flip(x, axis) if reverse else x
+        scanned = np.roll(function.accumulate(turned, axis, dtype=dtype), 1, axis)
+        scanned[(0,) if axis == 0 else (slice(None), 0)] = ends[kind]
+        wanted = np.flip(scanned, axis) if reverse else scanned
+        np.testing.assert_allclose(got, wanted, rtol=1e-3)
+    got = run(lambda x, y: tl.scan(x, "sum", axis, exclusive=True, initial=3), x, x)
+    wanted = np.roll(np.cumsum(x, axis, dtype=dtype), 1, axis)
+    wanted[(0,) if axis == 0 else (slice(None), 0)] = 0
+    np.testing.assert_allclose(got, wanted + dtype(3), rtol=1e-3)
+
+
+def test_places_of_truth():
+    got = run(
+        lambda x, y: (
+            tl.argmax(x > 30, 1).to(tl.f32)[:, None]
+            + 100.0 * tl.argmin(x > 30, 1).to(tl.f32)[:, None]
+        ),
+        I.astype(np.float32),
+        Y,
+        (8, 1),
+    )
+    found = np.argmax(I > 30, 1) + 100 * np.argmin(I > 30, 1)
+    np.testing.assert_array_equal(got[:, 0], found)
+
+
 def test_scans():
     got = run(lambda x, y: tl.cumsum(x, 1) + tl.cumsum(y, 0, reverse=True), I, J)
     expected = np.cumsum(I, 1) + np.cumsum(J[::-1], 0)[::-1]

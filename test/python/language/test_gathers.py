@@ -295,6 +295,10 @@ ERRORS = {
         lambda X, Y: tl.load(X[0:8, 0:8], mask=tl.arange(8)[None, :, None] < 3),
         "does not fit the region of shape",
     ),
+    "padding that is a fragment": (
+        lambda X, Y: tl.load(X[0:8, 0:8], pad=tl.zeros((8, 8), tl.f16)),
+        "expected a number or a scalar as padding, found a fragment",
+    ),
     "mask of an element": (
         lambda X, Y: tl.load(X[0, 0], mask=tl.arange(8) < 3),
         "a single element has no mask",
@@ -366,3 +370,23 @@ ERRORS = {
 def test_errors(name):
     body, match = ERRORS[name]
     fails(body, match=match)
+
+
+def test_a_condition_masks_all_elements():
+    @tilews.kernel(threads=64)
+    def kernel(
+        X: tl.Tensor["8, 16", tl.f32],
+        Y: tl.Tensor["8, 16", tl.f32],
+        Z: tl.Tensor["8, 16", tl.f32],
+        n: tl.i32,
+    ):
+        Y[:, :] = tl.load(X[0:8, 0:16], mask=n > 3, pad=2.0)
+        tl.store(tl.load(X), Z, mask=n > 4)
+        tl.atomic_add(tl.load(X), Z[0:8, 0:16], mask=True)
+
+    x = RNG.standard_normal((8, 16)).astype(np.float32)
+    for n in (3, 4, 5):
+        y, z = np.zeros_like(x), np.zeros_like(x)
+        kernel(x, y, z, n)
+        np.testing.assert_array_equal(y, x if n > 3 else np.full_like(x, 2))
+        np.testing.assert_array_equal(z, 2 * x if n > 4 else x)

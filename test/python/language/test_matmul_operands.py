@@ -90,6 +90,10 @@ def test_wrong_parts():
         S = tl.alloc_shared((4, 16, 16), tl.f16)
         tl.gemm(S[4], tl.zeros((16, 16), tl.f16))  # HERE
 
+    def last(A: tl.Tensor["M", tl.f16]):
+        S = tl.alloc_shared((4, 16, 16), tl.f16)
+        tl.gemm(S[-1], tl.zeros((16, 16), tl.f16))  # HERE
+
     def element(A: tl.Tensor["M", tl.f16]):
         S = tl.alloc_shared((16, 16), tl.f16)
         tl.gemm(S[0, 0], tl.zeros((16, 16), tl.f16))  # HERE
@@ -109,6 +113,7 @@ def test_wrong_parts():
     check(middle, start + "16 and size 32 along dimension 1")
     check(moving, start + "a run-time offset and size 16 along dimension 1", "S[i]")
     check(outside, start + "4 and size 1 along dimension 0")
+    check(last, "tl.gemm: a negative index is outside of", "write 4 - 1 for -1")
     check(element, "tl.gemm: a region of the shared buffer has no static size", "S[i]")
     check(mixed, "tl.gemm: batched matmuls take shared buffers and fragments of three")
     check(counts, "tl.gemm: the first dimension counts the matmuls, found shapes")

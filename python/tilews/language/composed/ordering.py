@@ -22,6 +22,7 @@ from ..shapes import (
     iota,
     reshape,
 )
+from ..types import u8
 from ..values import Scalar, Tile
 from .joining import stack
 
@@ -67,6 +68,8 @@ def _find(
     value: Tile, extreme: Any, axis: int | None, keepdims: bool, what: str
 ) -> Tile | Scalar:
     value = check_tile(value, what)
+    if value.dtype.is_bool:
+        value = value.to(u8)
     if axis is None:
         flat = _find(
             reshape(value, (python_math.prod(value.shape),)), extreme, 0, False, what

@@ -217,6 +217,11 @@ def _padding(pad: Any, source: BufferRegion) -> ir.Value | None:
     """The value of elements that a load does not read; None for zero."""
     if pad is None:
         return None
+    if isinstance(pad, Tile):
+        raise LanguageError(
+            f"tl.load: expected a number or a scalar as padding, found {describe(pad)}",
+            "choose by the mask: tl.where(mask, tl.load(A[i, j], mask=mask), x)",
+        )
     if isinstance(pad, Scalar) and pad.dtype != source.dtype:
         raise LanguageError(
             f"tl.load: padding has type {pad.dtype}, the buffer {source.dtype}",

@@ -14,7 +14,7 @@ from ..builder import Builder, chip_type, current, index_constant
 from ..integers import check_integer
 from ..layouts import SharedSpec, shared_layout
 from ..types import DType, dtype_hint, index, u8
-from ..values import Buffer, BufferRegion, Scalar, describe
+from ..values import Buffer, BufferRegion, Scalar, Tile, describe
 
 
 def static_shape(shape: Any, what: str) -> tuple[int, ...]:
@@ -135,6 +135,11 @@ def view(buffer: Buffer, shape: Sequence[int], dtype: DType | None = None) -> Bu
         >>> tl.load(tl.view(words, (4, 2), tl.i16))
         [[1, 2], [1, 2], [1, 2], [1, 2]]
     """
+    if isinstance(buffer, Tile):
+        raise LanguageError(
+            f"tl.view: expected a buffer, found {describe(buffer)}",
+            "write x.reshape(2, 4), or x.bitcast(tl.i32) for the bits",
+        )
     _check_buffer(buffer, "tl.view")
     shape = static_shape(shape, "tl.view")
     dtype = buffer.dtype if dtype is None else check_dtype(dtype, "tl.view")
@@ -171,6 +176,12 @@ def part(region: BufferRegion, what: str) -> Buffer:
             extent = buffer.static_shape[dim] or 0
             fits = 0 <= offset <= extent - size and offset % size == 0
             fits = fits and extent % size == 0
+        if not fits and not isinstance(offset, Scalar) and offset < 0:
+            raise LanguageError(
+                f"{what}: a negative index is outside of {buffer!r}: it does not count "
+                "from the end",
+                f"write {buffer.static_shape[dim] or 0} - {-offset} for {offset}",
+            )
         if not fits:
             shown = "a run-time offset" if isinstance(offset, Scalar) else offset
             raise LanguageError(

@@ -22,7 +22,7 @@ from .. import math, shapes, types
 from ..arithmetic import as_index, broadcast_shapes, cast
 from ..builder import current
 from ..symbolic import known_difference
-from ..types import i32, i64
+from ..types import i1, i32, i64
 from ..values import Buffer, BufferRegion, Scalar, Tile, describe
 from . import accesses, buffers, regions
 
@@ -204,6 +204,9 @@ def check_mask(mask: Any, shape: tuple[int, ...], what: str) -> Tile:
     Raises:
         LanguageError: it is no fragment of i1 that fits the shape.
     """
+    if isinstance(mask, bool) or (isinstance(mask, Scalar) and mask.dtype.is_bool):
+        # One condition for all elements.
+        mask = shapes.full((1,) * max(len(shape), 1), mask, i1)
     if not isinstance(mask, Tile) or not mask.dtype.is_bool:
         raise LanguageError(
             f"{what}: expected a mask of i1, found {describe(mask)}",
