@@ -85,8 +85,8 @@ TOPICS = {
     ),
     "scans": (
         "Scans and order",
-        "Running results along an axis, places of extreme elements, and sorting.",
-        "scan cumsum cummax cummin argmax argmin sort argsort topk",
+        "Running results along an axis, places of extreme elements, sorting, counting.",
+        "scan cumsum cummax cummin argmax argmin sort argsort topk histogram",
     ),
     "matmul": (
         "Matrix multiplication",

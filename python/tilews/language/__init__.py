@@ -16,6 +16,7 @@ from .bits import (
     umulhi,
     ushr,
 )
+from .composed.counting import histogram
 from .composed.joining import cat, flip, join, permute, split, stack
 from .composed.ordering import argmax, argmin, argsort, sort, topk
 from .composed.random import philox, rand, randint, randn
@@ -206,6 +207,7 @@ __all__ = [
     "gemm",
     "gemm_sp",
     "grid",
+    "histogram",
     "i1",
     "i4",
     "i8",

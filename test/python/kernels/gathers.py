@@ -112,6 +112,24 @@ def histogram(
 
 
 @tilews.kernel(threads=128)
+def counted(
+    X: tl.Tensor["M, N", "T"],
+    Count: tl.Tensor["B", tl.i32],
+    rows: tl.i32,
+    bins: tl.constexpr,
+    num_stages: tl.constexpr = 1,
+):
+    """Count[b] = the number of b in the first rows of X."""
+    S = tl.alloc_shared((8, 64), X.dtype)
+    counts = tl.zeros((bins,), tl.i32)
+    for m in tl.range(tl.cdiv(X.shape[0], 8), num_stages=num_stages):
+        tl.copy(X[m * 8, 0], S)
+        inside = tl.arange(8) + m.to(tl.i32) * 8 < rows
+        counts += tl.histogram(tl.load(S), bins, mask=inside[:, None])
+    Count[0:bins] = counts
+
+
+@tilews.kernel(threads=128)
 def masked(
     X: tl.Tensor["M, K", tl.f16],
     Y: tl.Tensor["M, K", tl.f16],

@@ -12,6 +12,7 @@ from support.gather_cases import CASES, copies
 from support.simulating import PHASES, TIMINGS, run_passes
 from support.verifying import verify
 from tilews import sim
+from tilews.compiler import find_ptxas
 
 RNG = np.random.default_rng(9)
 
@@ -136,7 +137,14 @@ def test_indices_of_a_copy_that_a_loop_makes():
 @pytest.mark.parametrize("form", PHASES)
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize(
-    "name", ["gathered_product_3", "copied_rows_3", "copied_sequences_4"]
+    "name",
+    [
+        "gathered_product_3",
+        "copied_rows_3",
+        "copied_sequences_4",
+        "counted_uint8_256",
+        "counted_int32_7",
+    ],
 )
 def test_schedules_of_copied_rows(name, target, form):
     case = CASES[name]
@@ -146,6 +154,46 @@ def test_schedules_of_copied_rows(name, target, form):
         arguments = copies(case.arguments)
         sim.run(module, None, arguments, **timing)
         case.check(arguments)
+
+
+@pytest.mark.skipif(find_ptxas() is None, reason="ptxas is not installed")
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("name", [n for n in CASES if n.startswith("counted")])
+def test_machine_code_for_nvidia(name, target):
+    case = CASES[name]
+    compiled = case.kernel.compile_for(*case.arguments, target=target, **case.constants)
+    assert len(compiled.cubin) > 1000
+    if name.startswith("counted"):
+        assert not any("tile-layout-0001" in text for text in compiled.messages)
+
+
+def test_histograms_of_memory_and_of_conditions():
+    @tilews.kernel(threads=64)
+    def kernel(
+        X: tl.Tensor["6, 16", tl.u32],
+        Y: tl.Tensor["4, 5", tl.i32],
+        Z: tl.Tensor["2", tl.i32],
+        n: tl.i32,
+    ):
+        S = tl.alloc_shared((6, 16), tl.u32)
+        tl.copy(X, S)
+        Y[0, :] = tl.histogram(S, 5)
+        Y[1, :] = tl.histogram(X[2:4, :], 5, mask=n > 3)
+        Y[2, :] = tl.histogram(tl.load(X).reshape(2, 48)[0], 5)
+        Y[3, :] = tl.histogram(tl.zeros((1,), tl.i16), 5)
+        Z[:] = tl.histogram(tl.load(X) > 3, 2)
+
+    x = RNG.integers(0, 7, (6, 16)).astype(np.uint32)
+    x[0, :3] = 2**31, 2**32 - 1, 2**31 + 4
+    counts = lambda part: np.bincount(part[part < 5], minlength=5)  # noqa: E731
+    for n in (3, 4):
+        y, z = np.full((4, 5), 9, np.int32), np.zeros(2, np.int32)
+        kernel(x, y, z, n)
+        np.testing.assert_array_equal(y[0], counts(x))
+        np.testing.assert_array_equal(y[1], counts(x[2:4]) * (n > 3))
+        np.testing.assert_array_equal(y[2], counts(x[:3]))
+        np.testing.assert_array_equal(y[3], [1, 0, 0, 0, 0])
+        np.testing.assert_array_equal(z, [(x <= 3).sum(), (x > 3).sum()])
 
 
 @pytest.mark.unverified  # The verifier does not follow such a copy.
@@ -294,6 +342,18 @@ ERRORS = {
     "mask that does not fit": (
         lambda X, Y: tl.load(X[0:8, 0:8], mask=tl.arange(8)[None, :, None] < 3),
         "does not fit the region of shape",
+    ),
+    "histogram of numbers": (
+        lambda X, Y: tl.histogram(tl.load(X[0:8, 0:8]), 4),
+        "tl.histogram: expected a fragment of integers, found a fragment of shape",
+    ),
+    "bins without number": (
+        lambda X, Y, n: tl.histogram(tl.arange(8), n),
+        "tl.histogram: the number of bins",
+    ),
+    "no bins": (
+        lambda X, Y: tl.histogram(tl.arange(8), 0),
+        "tl.histogram: the number of bins is an integer from 1 to 16384, found",
     ),
     "padding that is a fragment": (
         lambda X, Y: tl.load(X[0:8, 0:8], pad=tl.zeros((8, 8), tl.f16)),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernels import gathers
+from tilews.language.types import dtype_of_array
 
 RNG = np.random.default_rng(5)
 
@@ -36,7 +37,7 @@ class GatherCase:
     kernel: Any
     arguments: list[Any]
     expected: Callable[..., np.ndarray]
-    constants: dict[str, int] = field(default_factory=dict)
+    constants: dict[str, Any] = field(default_factory=dict)
     written: int = -1
     tolerance: float = 0.0
 
@@ -93,6 +94,11 @@ def _masked(x, y, rows, columns):
 
 
 def _counts(x, count):
+    return np.bincount(x[(x >= 0) & (x < len(count))], minlength=len(count))
+
+
+def _counted(x, count, rows):
+    x = x[:rows].astype(np.int64)
     return np.bincount(x[(x >= 0) & (x < len(count))], minlength=len(count))
 
 
@@ -187,6 +193,27 @@ CASES = {
         [_integers(-5, 70, 1000), _zeros(64, dtype=np.int32)],
         _counts,
     ),
+    **{
+        f"counted_{np.dtype(dtype)}_{bins}": GatherCase(
+            gathers.counted,
+            [
+                _integers(low, high, 40, 64, dtype=dtype),
+                _zeros(bins, dtype=np.int32),
+                np.int32(37),
+            ],
+            _counted,
+            {"bins": bins, "num_stages": stages, "T": dtype_of_array(dtype(0))},
+            written=1,
+        )
+        for dtype, low, high, bins, stages in (
+            (np.uint8, 0, 256, 256, 3),
+            (np.uint8, 7, 8, 200, 1),
+            (np.int8, -128, 128, 100, 1),
+            (np.int32, -(2**31), 2**31 - 1, 3, 1),
+            (np.int32, -3, 9, 7, 3),
+            (np.int64, -3, 2000, 1000, 1),
+        )
+    },
     "masked": GatherCase(
         gathers.masked,
         [_halves(40, 150), _halves(40, 150), np.int32(23), np.int32(101)],
