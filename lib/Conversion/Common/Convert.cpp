@@ -277,7 +277,8 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   legal.addIllegalDialect<TileDialect, tensor::TensorDialect>();
   legal.addIllegalOp<gpu::GPUFuncOp, gpu::ReturnOp, gpu::BlockIdOp,
                      gpu::GridDimOp>();
-  legal.addIllegalOp<memref::LoadOp, memref::StoreOp, memref::DimOp>();
+  legal.addIllegalOp<memref::LoadOp, memref::StoreOp, memref::DimOp,
+                     memref::CollapseShapeOp>();
   legal.addDynamicallyLegalDialect<arith::ArithDialect, math::MathDialect>(
       [](Operation *op) {
         // Bits of small types can be moved; LLVM has no conversions of them.

@@ -225,6 +225,27 @@ static LogicalResult makeSubview(Frame &frame, const Instruction &inst) {
   return success();
 }
 
+/// The dimensions of a group lie one after the other: the last one has the
+/// stride of all.
+static LogicalResult collapseShape(Frame &frame, const Instruction &inst) {
+  auto op = cast<memref::CollapseShapeOp>(inst.op);
+  const MemRef &source = frame.getMemRef(inst, 0);
+  auto result = std::make_shared<MemRef>(source);
+  result->shape.clear();
+  result->strides.clear();
+  for (const ReassociationIndices &group : op.getReassociationIndices()) {
+    int64_t extent = 1;
+    for (int64_t dim : group)
+      extent *= source.shape[dim];
+    result->shape.push_back(extent);
+    result->strides.push_back(source.strides[group.back()]);
+  }
+  Datum datum;
+  datum.memref = std::move(result);
+  frame.set(inst, 0, std::move(datum));
+  return success();
+}
+
 static LogicalResult castMemRef(Frame &frame, const Instruction &inst) {
   const MemRef &memref = frame.getMemRef(inst, 0);
   auto type = dyn_cast<MemRefType>(inst.op->getResult(0).getType());
@@ -284,6 +305,7 @@ void sim::registerMemRefHandlers(Registry &registry) {
   registerAccesses(registry);
   registry.add<memref::DimOp>(getDim);
   registry.add<memref::SubViewOp>(makeSubview);
+  registry.add<memref::CollapseShapeOp>(collapseShape);
   registry.add<memref::CastOp>(castMemRef);
   addByElement<tensor::SplatOp>(
       registry, [](Frame &frame, const Instruction &inst, auto element) {

@@ -166,6 +166,93 @@ def copied_rows(
 
 
 @tilews.kernel(threads=128)
+def copied_pages(
+    K: tl.Tensor["P, 16, H, 32", tl.f16],
+    Table: tl.Tensor["S", tl.i32],
+    Y: tl.Tensor["N, H, 32", tl.f16],
+    n: tl.i32,
+    BN: tl.constexpr = 32,
+    num_stages: tl.constexpr = 3,
+):
+    """Y[t, h] = K[Table[t // 16], t % 16, h] for t < n, by a pipeline of copies."""
+    h = tl.grid(Y.shape[1])
+    S = tl.alloc_shared((BN, 32), tl.f16)
+    for b in tl.range(tl.cdiv(Y.shape[0], BN), num_stages=num_stages):
+        t = tl.arange(BN) + b.to(tl.i32) * BN
+        page = tl.load(Table[t // 16], pad=-1)
+        tl.copy(K[page, t % 16, h, :], S, mask=(t < n)[:, None])
+        Y[b * BN : b * BN + BN, h, :] = tl.load(S)
+
+
+@tilews.kernel(threads=128)
+def copied_pages_of_heads(
+    K: tl.Tensor["P, H, 16, 32", tl.f16],
+    Table: tl.Tensor["S", tl.i32],
+    Y: tl.Tensor["N, H, 32", tl.f16],
+    BN: tl.constexpr = 32,
+    num_stages: tl.constexpr = 3,
+):
+    """The same of a cache whose heads come before the places of a page."""
+    h = tl.grid(Y.shape[1])
+    S = tl.alloc_shared((BN, 32), tl.f16)
+    for b in tl.range(tl.cdiv(Y.shape[0], BN), num_stages=num_stages):
+        t = tl.arange(BN) + b.to(tl.i32) * BN
+        page = tl.load(Table[t // 16], pad=-1)
+        tl.copy(K[page, h, t % 16, :], S, pad=0.0)
+        Y[b * BN : b * BN + BN, h, :] = tl.load(S)
+
+
+@tilews.kernel(threads=128)
+def copied_parts_of_pages(
+    K: tl.Tensor["P, 16, H, D:8", tl.f16],
+    Table: tl.Tensor["S", tl.i32],
+    Y: tl.Tensor["N, H, D:8", tl.f16],
+    BN: tl.constexpr = 32,
+    num_stages: tl.constexpr = 3,
+):
+    """The same in parts of 16 columns, whose indices are made before the loop."""
+    b, h = tl.grid(tl.cdiv(Y.shape[0], BN), Y.shape[1])
+    t = tl.arange(BN) + b * BN
+    page = tl.load(Table[t // 16], pad=-1)
+    S = tl.alloc_shared((BN, 16), tl.f16)
+    for d in tl.range(tl.cdiv(K.shape[3], 16), num_stages=num_stages):
+        tl.copy(K[page, t % 16, h, d * 16 : d * 16 + 16], S)
+        Y[b * BN : b * BN + BN, h, d * 16 : d * 16 + 16] = tl.load(S)
+
+
+@tilews.kernel(threads=128)
+def tables_of_pages(
+    K: tl.Tensor["P, 16, H, 32", tl.f16],
+    Table: tl.Tensor["S", tl.i32],
+    Y: tl.Tensor["N, H, 32", tl.f16],
+    num_stages: tl.constexpr = 3,
+):
+    """The same page by page: each copy is a region, whose page is a scalar."""
+    h = tl.grid(Y.shape[1])
+    S = tl.alloc_shared((32, 32), tl.f16)
+    for b in tl.range(tl.cdiv(Y.shape[0], 32), num_stages=num_stages):
+        for p in tl.static_range(2):
+            page = tl.load(Table[b * 2 + p])
+            tl.copy(K[page, 0:16, h, :], S[p * 16 : p * 16 + 16, :])
+        Y[b * 32 : b * 32 + 32, h, :] = tl.load(S)
+
+
+@tilews.kernel(threads=128)
+def copied_masked(
+    X: tl.Tensor["M, K:8", tl.f16],
+    Y: tl.Tensor["M, K:8", tl.f16],
+    num_stages: tl.constexpr = 2,
+):
+    """Y[m, :] = X[m, :] for odd m; the other rows are 0."""
+    m = tl.grid(tl.cdiv(X.shape[0], 16)) * 16
+    odd = (tl.arange(16) % 2 == 1)[:, None]
+    S = tl.alloc_shared((16, 32), tl.f16)
+    for k in tl.range(tl.cdiv(X.shape[1], 32), num_stages=num_stages):
+        tl.copy(X[m, k * 32], S, mask=odd)
+        Y[m, k * 32] = tl.load(S)
+
+
+@tilews.kernel(threads=128)
 def gathered_product(
     X: tl.Tensor["T, K:8", tl.f16],
     W: tl.Tensor["E, K:8, N:8", tl.f16],

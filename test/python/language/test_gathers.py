@@ -144,6 +144,11 @@ def test_indices_of_a_copy_that_a_loop_makes():
         "copied_sequences_4",
         "counted_uint8_256",
         "counted_int32_7",
+        "copied_pages_3",
+        "copied_pages_of_heads_3",
+        "copied_parts_of_pages_3",
+        "tables_of_pages_3",
+        "copied_masked_2",
     ],
 )
 def test_schedules_of_copied_rows(name, target, form):
@@ -158,11 +163,20 @@ def test_schedules_of_copied_rows(name, target, form):
 
 @pytest.mark.skipif(find_ptxas() is None, reason="ptxas is not installed")
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
-@pytest.mark.parametrize("name", [n for n in CASES if n.startswith("counted")])
+@pytest.mark.parametrize(
+    "name", [n for n in CASES if n.startswith(("counted", "copied", "tables"))]
+)
 def test_machine_code_for_nvidia(name, target):
     case = CASES[name]
     compiled = case.kernel.compile_for(*case.arguments, target=target, **case.constants)
     assert len(compiled.cubin) > 1000
+    if name in ("copied_parts_of_pages_3", "tables_of_pages_3"):
+        # A pipeline of copies of 16 bytes, or of boxes.
+        tma = target == "sm_90a" and name == "tables_of_pages_3"
+        copies_of = "cp.async.bulk.tensor" if tma else "cp.async.cg.shared.global"
+        assert copies_of in compiled.ptx
+    if name == "tables_of_pages_3":
+        assert not any("tile-pipe" in text for text in compiled.messages)
     if name.startswith("counted"):
         assert not any("tile-layout-0001" in text for text in compiled.messages)
 
@@ -375,11 +389,27 @@ ERRORS = {
         lambda X, Y: tl.copy(X[0:8, 0:8], Y[tl.arange(8), 0:8]),
         "takes no region with indices",
     ),
-    "copy with two indices": (
+    "copy with matrices of indices": (
         lambda X, Y: tl.copy(
-            X[tl.arange(8), tl.arange(8)], tl.alloc_shared((8,), tl.f16)
+            X[tl.arange(8)[:, None], tl.arange(8)], tl.alloc_shared((8, 8), tl.f16)
         ),
-        "the source has several indices",
+        "the source has indices of shape .8, 8., expected vectors",
+    ),
+    "copy with a mask of elements": (
+        lambda X, Y: tl.copy(
+            X[tl.arange(8), 0:8],
+            tl.alloc_shared((8, 8), tl.f16),
+            mask=(tl.arange(8) < 3)[None, :],
+        ),
+        "a mask of shape .1, 8. does not choose whole rows",
+    ),
+    "copy with a mask to global memory": (
+        lambda X, Y: tl.copy(X[0:8, 0:8], Y[0:8, 0:8], mask=True),
+        "a mask is for copies of a static size to shared memory",
+    ),
+    "copy with padding": (
+        lambda X, Y: tl.copy(X[0:8, 0:8], tl.alloc_shared((8, 8), tl.f16), pad=1.0),
+        "a copy fills with zeros, found the padding",
     ),
     "copy with narrow indices": (
         lambda X, Y: tl.copy(

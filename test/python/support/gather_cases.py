@@ -247,6 +247,51 @@ CASES = {
         for stages in (1, 2, 4)
     },
     **{
+        f"copied_pages_{stages}": GatherCase(
+            gathers.copied_pages,
+            [
+                _halves(7, 16, 3, 32),
+                _integers(-1, 8, 6),
+                _halves(90, 3, 32),
+                np.int32(83),
+            ],
+            lambda k, table, y, n: (
+                _pages(k, table, y) * (np.arange(len(y)) < n)[:, None, None]
+            ),
+            {"num_stages": stages},
+            written=2,
+        )
+        for stages in (1, 3)
+    },
+    **{
+        f"copied_pages_of_heads_{stages}": GatherCase(
+            gathers.copied_pages_of_heads,
+            [_halves(7, 3, 16, 32), _integers(-1, 8, 6), _halves(90, 3, 32)],
+            lambda k, table, y: _pages(k.transpose(0, 2, 1, 3), table, y),
+            {"num_stages": stages},
+        )
+        for stages in (1, 3)
+    },
+    **{
+        f"{kernel.name}_{stages}": GatherCase(
+            kernel,
+            [_halves(7, 16, 3, 32), _integers(-1, 8, 6), _halves(90, 3, 32)],
+            _pages,
+            {"num_stages": stages},
+        )
+        for stages in (1, 3)
+        for kernel in (gathers.copied_parts_of_pages, gathers.tables_of_pages)
+    },
+    **{
+        f"copied_masked_{stages}": GatherCase(
+            gathers.copied_masked,
+            [_halves(40, 72), _halves(40, 72)],
+            lambda x, y: x * (np.arange(len(x)) % 2 == 1)[:, None],
+            {"num_stages": stages},
+        )
+        for stages in (1, 2)
+    },
+    **{
         f"copied_rows_{stages}": GatherCase(
             gathers.copied_rows,
             [

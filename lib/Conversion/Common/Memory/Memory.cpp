@@ -412,6 +412,37 @@ struct DimPattern : TilePattern<memref::DimOp> {
   }
 };
 
+/// A global buffer some of whose dimensions count as one.
+struct CollapseShapePattern : TilePattern<memref::CollapseShapeOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(memref::CollapseShapeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<MemRefType>(op.getType());
+    if (isShared(type) || !type.getLayout().isIdentity())
+      return op.emitError("expected a row-major buffer in global memory");
+    Location loc = op.getLoc();
+    MemRefDescriptor source(adaptor.getSrc());
+    auto result = MemRefDescriptor::poison(
+        rewriter, loc, getTypeConverter()->convertType(type));
+    result.setAllocatedPtr(rewriter, loc, source.allocatedPtr(rewriter, loc));
+    result.setAlignedPtr(rewriter, loc, source.alignedPtr(rewriter, loc));
+    result.setOffset(rewriter, loc, source.offset(rewriter, loc));
+    for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
+      Value size = source.size(rewriter, loc, group.front());
+      for (int64_t from : ArrayRef(group).drop_front())
+        size = arith::MulIOp::create(rewriter, loc, size,
+                                     source.size(rewriter, loc, from));
+      result.setSize(rewriter, loc, dim, size);
+      result.setStride(rewriter, loc, dim,
+                       source.stride(rewriter, loc, group.back()));
+    }
+    rewriter.replaceOp(op, {result});
+    return success();
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // Order
 //===----------------------------------------------------------------------===//
@@ -457,7 +488,8 @@ void tilews::populateMemoryPatterns(const TileTypeConverter &converter,
                                     RewritePatternSet &patterns) {
   patterns.add<AllocSharedPattern, ViewPattern, SlotPattern, SubviewPattern,
                LoadPattern, StorePattern, CopyPattern, ScalarLoadPattern,
-               ScalarStorePattern, DimPattern, OrderPattern<CommitGroupOp>,
-               OrderPattern<CopyGroupWaitOp>, OrderPattern<ProxyFenceOp>,
-               OrderPattern<BarrierOp>>(converter, lowering);
+               ScalarStorePattern, DimPattern, CollapseShapePattern,
+               OrderPattern<CommitGroupOp>, OrderPattern<CopyGroupWaitOp>,
+               OrderPattern<ProxyFenceOp>, OrderPattern<BarrierOp>>(converter,
+                                                                    lowering);
 }

@@ -302,6 +302,12 @@ int64_t Divisibility::getExtentDivisor(Value buffer, int64_t dim) {
     return 1;
   if (!type.isDynamicDim(dim))
     return type.getDimSize(dim);
+  if (auto collapse = buffer.getDefiningOp<memref::CollapseShapeOp>()) {
+    int64_t divisor = 1;
+    for (int64_t from : collapse.getReassociationIndices()[dim])
+      divisor = multiply(divisor, getExtentDivisor(collapse.getSrc(), from));
+    return divisor;
+  }
   auto divisors =
       getArgumentAttr<DenseI64ArrayAttr>(buffer, TileDialect::kDivisible);
   return divisors ? divisors[dim] : 1;
@@ -313,6 +319,8 @@ static int64_t getBaseAlignment(Value buffer, int64_t elementBits) {
   constexpr int64_t kDefault = 16;
   if (isShared(buffer))
     return kDefault;
+  while (auto collapse = buffer.getDefiningOp<memref::CollapseShapeOp>())
+    buffer = collapse.getSrc();
   auto argument = dyn_cast<BlockArgument>(buffer);
   if (!argument || !isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()))
     return std::max<int64_t>(elementBits / 8, 1);

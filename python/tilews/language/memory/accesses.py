@@ -14,12 +14,18 @@ from ..builder import current
 from ..types import index
 from ..unloaded import load_hint
 from ..values import Buffer, BufferRegion, Scalar, Tile, Value, describe
-from . import gathers, packed
+from . import copied_rows, gathers, packed
 from .buffers import static_shape
 from .regions import as_region, mlir_region
 
 
-def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
+def copy(
+    source: Buffer | BufferRegion,
+    dest: Buffer | BufferRegion,
+    *,
+    mask: Any = None,
+    pad: Any = None,
+) -> None:
     """Copies a region of one buffer to a region of another.
 
     Reads outside of the source give zero; writes outside of the destination are
@@ -27,15 +33,20 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
 
     Args:
         source, dest: buffers or regions of the same element type. At least one of them
-            has a static size, which both then have. The source may have a vector of
-            indices along one dimension, ``A[ids, k:k + 64]``: a fragment, or a vector
-            in memory.
+            has a static size, which both then have. The source may have vectors of
+            indices, ``A[ids, k:k + 64]`` or ``K[page, place, h, :]``: fragments, or
+            vectors in memory. Several stand side by side, or with scalars in between.
             The region in global memory may have a run-time size, ``A[i:i + n, :]``
             with `n` up to the size of the other side. The rest of a destination in
             shared memory is filled with zeros.
+        mask: a condition, or a fragment of i1 that chooses whole rows of a source that
+            goes to shared memory; other rows are zero. For ``A[ids, 0:64]`` it has the
+            shape (n, 1) for n indices.
+        pad: 0, what a copy fills with; other padding is for :func:`load`.
 
     Raises:
-        LanguageError: an argument is no buffer or region, or the element types differ.
+        LanguageError: an argument is no buffer or region, the element types differ, or
+            indices, mask or padding do not fit.
         KernelError: both sides have sizes, which differ, or no side has one.
 
     Example:
@@ -53,6 +64,11 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
     """
     what = "tl.copy"
     source, dest = as_region(source, what), as_region(dest, what)
+    if pad is not None and not (is_number(pad) and pad == 0):
+        raise LanguageError(
+            f"tl.copy: a copy fills with zeros, found the padding {describe(pad)}",
+            "write tl.store(tl.load(A[i, j], shape, pad=x), S)",
+        )
     _check_fit(source, dest)
     gathers.refuse_indices(dest, "tl.copy: the destination", but_sizes=True)
     if source.dtype != dest.dtype:
@@ -64,6 +80,7 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
     if source.dtype.packing > 1:
         source, dest = packed.as_bytes(source, what), packed.as_bytes(dest, what)
     source, dest = gathers.limited(source, dest), gathers.limited(dest, source)
+    source = copied_rows.one_vector(source, dest, mask)
     limit, limit_dim = _copy_limit(source, dest)
     rows, row_dim = gathers.row_vector(source)
     from_dynamic, from_static, from_sizes = mlir_region(source)
