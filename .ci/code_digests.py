@@ -21,7 +21,6 @@ import multiprocessing
 import os
 import pathlib
 import re
-import struct
 import sys
 import time
 from collections.abc import Iterator
@@ -30,8 +29,6 @@ ROOT = pathlib.Path(__file__).parents[1]
 sys.path += [str(ROOT), str(ROOT / "test/python")]
 
 TARGETS = ("sm_80", "sm_90a", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
-#: The sections of an HSACO that a GPU executes and reads.
-SECTIONS = (".rodata", ".text")
 #: Where a kernel's source stands: in errors, in IR, and in PTX.
 POSITION = re.compile(r'[^\s"(]*\.(?:py|mlir)"?:\d+:\d+|^\s*\.(?:loc|file)\b.*\n', re.M)
 
@@ -43,28 +40,9 @@ def _builds():
     return everything.builds()
 
 
-def _read_sections(image: bytes) -> dict[str, bytes]:
-    """The contents of an ELF file's sections, by name."""
-    (offset,) = struct.unpack_from("<Q", image, 40)
-    size, count, names = struct.unpack_from("<HHH", image, 58)
-    headers = [
-        struct.unpack_from("<IIQQQQ", image, offset + i * size) for i in range(count)
-    ]
-    start = headers[names][4]
-    found = {}
-    for name, _, _, _, place, length in headers:
-        text = image[start + name : image.index(b"\0", start + name)].decode()
-        found[text] = image[place : place + length]
-    return found
-
-
-def _read_machine_code(image: bytes) -> bytes:
-    sections = _read_sections(image)
-    return b"".join(sections[name] for name in SECTIONS if name in sections)
-
-
 def _outputs(name: str, target: str) -> Iterator[tuple[str, bytes | str]]:
     """Each output of a kernel with its name; raises if there is no device code."""
+    from amdgcn.binaries import machine_code, without_lines
     from tilews import compiler
 
     compiled = compiler.compile_module(_builds()[name](target), target)
@@ -73,9 +51,9 @@ def _outputs(name: str, target: str) -> Iterator[tuple[str, bytes | str]]:
         with contextlib.suppress(compiler.CompileError):
             yield phase, compiled.mlir(phase)
     if compiled.vendor == "nvidia":
-        yield "ptx", compiled.ptx
+        yield "ptx", without_lines(compiled.ptx)
     else:
-        yield "code", _read_machine_code(compiled.hsaco)
+        yield "code", machine_code(compiled.hsaco)
 
 
 def digest(name: str, target: str) -> str:

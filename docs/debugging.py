@@ -33,6 +33,23 @@ def total(A: tl.Tensor["64, K:8", tl.f16], C: tl.Tensor["64, 64", tl.f32]):
     C[0, 0] = acc
 """
 
+#: A kernel with an inlined function.
+LINES = """\
+import tilews
+import tilews.language as tl
+
+
+@tilews.func
+def half(x):
+    return 0.5 * x
+
+
+@tilews.kernel(threads=128)
+def mean(A: tl.Tensor["128", tl.f32], C: tl.Tensor["128", tl.f32]):
+    tl.grid(1)
+    C[0] = half(tl.load(A) + tl.load(C))
+"""
+
 TIMELINE = """\
 import numpy as np
 from tilews import ir, sim
@@ -51,6 +68,7 @@ def prepare(folder: Path) -> None:
     example = runpy.run_path(str(ROOT / "examples/debug_a_hang.py"))
     example["write_schedules"](folder)
     (folder / "lost.py").write_text(LOST)
+    (folder / "lines.py").write_text(LINES)
     (folder / "timeline.py").write_text(TIMELINE)
 
 

@@ -51,11 +51,11 @@ typedef enum TilewsOutput {
 
 /// Lowers a copy of `module` for `chip`, or for its own target if `chip` is
 /// empty. If `tilePasses` is not empty, these passes replace the pipeline's
-/// passes on tiles. The pointer is null on failure. `directories` are searched
-/// for `ptxas` last.
+/// passes on tiles. With `lineInfo` the code has the lines of the source. The
+/// pointer is null on failure. `directories` are searched for `ptxas` last.
 MLIR_CAPI_EXPORTED TilewsCompilation tilewsCompilationCreate(
     MlirModule module, MlirStringRef chip, unsigned indexBitwidth,
-    MlirStringRef tilePasses, intptr_t numDirectories,
+    MlirStringRef tilePasses, bool lineInfo, intptr_t numDirectories,
     const MlirStringRef *directories);
 MLIR_CAPI_EXPORTED void tilewsCompilationDestroy(TilewsCompilation compilation);
 

@@ -72,10 +72,11 @@ void tilewsFindPtxas(intptr_t numDirectories, const MlirStringRef *directories,
 TilewsCompilation tilewsCompilationCreate(MlirModule module, MlirStringRef chip,
                                           unsigned indexBitwidth,
                                           MlirStringRef tilePasses,
+                                          bool lineInfo,
                                           intptr_t numDirectories,
                                           const MlirStringRef *directories) {
   CompileOptions options{unwrap(chip).str(), indexBitwidth,
-                         unwrap(tilePasses).str(),
+                         unwrap(tilePasses).str(), lineInfo,
                          getStrings(numDirectories, directories)};
   auto compilation = Compilation::create(unwrap(module), options);
   return {failed(compilation) ? nullptr : compilation->release()};

@@ -120,8 +120,12 @@ FailureOr<std::string> tilews::assemblePtx(StringRef ptx, StringRef chip,
     return failure();
 
   std::string arch = ("-arch=" + chip).str();
-  StringRef arguments[] = {*ptxas,           "-v",           "-O3", arch, "-o",
-                           output.getPath(), input.getPath()};
+  SmallVector<StringRef> arguments = {*ptxas, "-v", "-O3",
+                                      arch,   "-o", output.getPath()};
+  // Keeps the table of lines; instructions are the same.
+  if (ptx.contains("\t.loc\t"))
+    arguments.push_back("-lineinfo");
+  arguments.push_back(input.getPath());
   std::optional<StringRef> redirects[] = {
       StringRef(), StringRef(report.getPath()), StringRef(report.getPath())};
   std::string message;

@@ -120,7 +120,7 @@ private:
 
 /// Returns the passes that lower `module` to the LLVM dialect. In a lowered
 /// module only some NVVM operations are left, which become inline assembly.
-static std::string getPipeline(gpu::GPUModuleOp module,
+static std::string getLowering(gpu::GPUModuleOp module,
                                const TargetInfo &target,
                                const CompileOptions &options) {
   StringRef dialect = target.isNVIDIA() ? "nvvm" : "rocdl";
@@ -133,6 +133,17 @@ static std::string getPipeline(gpu::GPUModuleOp module,
                        "tilews-laid-out-to-{2}{{index-bitwidth={3}}",
                        target.chip, options.tilePasses, dialect,
                        options.indexBitwidth);
+}
+
+/// Returns all passes that run before the translation to LLVM IR.
+static std::string getPipeline(gpu::GPUModuleOp module,
+                               const TargetInfo &target,
+                               const CompileOptions &options) {
+  std::string passes = getLowering(module, target, options);
+  if (options.lineInfo)
+    passes += (passes.empty() ? "" : ",") +
+              std::string("gpu.module(tile-add-line-tables)");
+  return passes;
 }
 
 /// Lowers `module`. `instrument` may add to the pass manager.

@@ -59,6 +59,7 @@ struct Request {
   std::string input, output, chip, kernel, saveTemps;
   Format format;
   unsigned indexBitwidth;
+  bool lineInfo;
   std::optional<int64_t> bound;
   std::vector<std::string> values;
 };
@@ -93,6 +94,9 @@ struct Options {
       "index-bitwidth", cl::init(32), cl::cat(category),
       cl::desc("Width of index arithmetic, 32 (default) or 64; 64 is needed "
                "for buffers of 2^31 elements and more")};
+  cl::opt<bool> lineInfo{
+      "line-info", cl::init(true), cl::cat(category),
+      cl::desc("Keep the lines of the source in device code (default: true)")};
   cl::opt<std::string> saveTemps{
       "save-temps", cl::value_desc("directory"), cl::cat(category),
       cl::desc("Also write every intermediate form into this directory")};
@@ -108,10 +112,11 @@ struct Options {
 
   /// Copies the values, because lld resets every cl::opt when it runs.
   Request get() const {
-    Request request{
-        input,         output,       chip,
-        kernel,        saveTemps,    format,
-        indexBitwidth, std::nullopt, {values.begin(), values.end()}};
+    Request request{input,         output,
+                    chip,          kernel,
+                    saveTemps,     format,
+                    indexBitwidth, lineInfo,
+                    std::nullopt,  {values.begin(), values.end()}};
     if (bound.getNumOccurrences())
       request.bound = bound;
     return request;
@@ -295,9 +300,10 @@ static LogicalResult translate(const Request &request) {
   auto module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return failure();
-  auto compilation = Compilation::create(
-      *module, {request.chip, request.indexBitwidth, /*tilePasses=*/"",
-                /*toolDirectories=*/{}});
+  auto compilation =
+      Compilation::create(*module, {request.chip, request.indexBitwidth,
+                                    /*tilePasses=*/"", request.lineInfo,
+                                    /*toolDirectories=*/{}});
   if (failed(compilation) ||
       failed(checkFormat(request.format, (*compilation)->getTarget())))
     return failure();

@@ -30,7 +30,9 @@ def main() -> None:
     """Compile and inspect tile kernels."""
 
 
-def _kernel_of_python(source: str, target: str | None, values: dict[str, Any]) -> Any:
+def _kernel_of_python(
+    source: str, target: str | None, values: dict[str, Any], line_info: bool
+) -> Any:
     """Compiles ``file.py:kernel``."""
     path, _, name = source.partition(".py:")
     path = path.removesuffix(".py") + ".py"
@@ -49,7 +51,7 @@ def _kernel_of_python(source: str, target: str | None, values: dict[str, Any]) -
             if name
             else f"name the kernel, as in {path}:NAME; {path} has: {known}"
         )
-    return kernel.compile(target=target, **values)
+    return kernel.compile(target=target, line_info=line_info, **values)
 
 
 def _parse_constant(text: str) -> Any:
@@ -126,6 +128,12 @@ def _report(compiled: CompiledKernel) -> None:
     help="A compile-time constant of a Python kernel: a number, an element type such "
     "as tl.f16, or a text.",
 )
+@click.option(
+    "--line-info/--no-line-info",
+    default=True,
+    help="Whether the code says which source line each instruction is from; by "
+    "default it does.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Print resources and times.")
 def compile_command(
     source: str,
@@ -135,6 +143,7 @@ def compile_command(
     kernel: str | None,
     index_bitwidth: str,
     constants: tuple[str, ...],
+    line_info: bool,
     verbose: bool,
 ) -> None:
     """Compile SOURCE, an .mlir file in any phase or file.py:kernel.
@@ -152,12 +161,17 @@ def compile_command(
     form = form or _SUFFIXES.get(pathlib.Path(output).suffix.removeprefix("."))
     try:
         if ".py:" in source or source.endswith(".py"):
-            compiled = _kernel_of_python(source, target, _parse_constants(constants))
+            values = _parse_constants(constants)
+            compiled = _kernel_of_python(source, target, values, line_info)
         elif constants:
             raise click.UsageError("-D is for kernels in Python")
         else:
             compiled = compile_file(
-                source, target, kernel=kernel, index_bitwidth=int(index_bitwidth)
+                source,
+                target,
+                kernel=kernel,
+                index_bitwidth=int(index_bitwidth),
+                line_info=line_info,
             )
         form = form or ("cubin" if compiled.vendor == "nvidia" else "hsaco")
         content = _content(compiled, form)

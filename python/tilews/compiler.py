@@ -268,6 +268,7 @@ def compile_module(
     kernel: str | None = None,
     index_bitwidth: int = 32,
     pipeline: str | None = None,
+    line_info: bool = True,
 ) -> CompiledKernel:
     """Compiles the only ``gpu.module`` in ``module``, which may be in any phase.
 
@@ -281,6 +282,8 @@ def compile_module(
         pipeline: passes on a ``gpu.module``, separated by commas, that bring the
             kernel to phase 4: layouts, a memory plan and barriers; by default those
             of ``tilews.passes.to_nvvm`` or ``to_rocdl``. The target is set before.
+        line_info: whether the code says which line of the source each instruction is
+            from, for profilers and debuggers. The instructions are the same.
 
     Raises:
         CompileError: with the compiler's messages and where they belong.
@@ -292,8 +295,10 @@ def compile_module(
         )
     if index_bitwidth not in (32, 64):
         raise CompileError(f"index_bitwidth: expected 32 or 64, found {index_bitwidth}")
+    if not isinstance(line_info, bool):
+        raise CompileError(f"line_info: expected True or False, found {line_info!r}")
     compilation = _tilews.Compilation(
-        module, chip, index_bitwidth, pipeline or "", tool_path.directories()
+        module, chip, index_bitwidth, pipeline or "", line_info, tool_path.directories()
     )
     return CompiledKernel(compilation, kernel)
 

@@ -50,6 +50,7 @@ class _Request:
     threads: int | None
     index_bitwidth: int
     pipeline: str | None = None
+    line_info: bool = True
 
     @property
     def key(self) -> tuple[Hashable, ...]:
@@ -135,6 +136,7 @@ class Kernel:
         threads: int | None = None,
         index_bitwidth: int = 32,
         pipeline: str | None = None,
+        line_info: bool = True,
         **bindings: Any,
     ) -> Executable:
         """Compiles the kernel, or finds it compiled.
@@ -147,6 +149,8 @@ class Kernel:
             index_bitwidth: 64 for arrays of 2^31 elements and more.
             pipeline: passes that bring the kernel to phase 4 in place of the default
                 ones: see :func:`tilews.compiler.compile_module`.
+            line_info: whether the code says which line of the kernel each instruction
+                is from, for profilers and debuggers.
             bindings: values of constexpr parameters; extents and element types that
                 the kernel is specialised for.
 
@@ -161,6 +165,7 @@ class Kernel:
                 self._get_threads(threads),
                 index_bitwidth,
                 pipeline,
+                line_info,
             )
         )
 
@@ -286,6 +291,7 @@ class Kernel:
             kernel=self.name,
             index_bitwidth=request.index_bitwidth,
             pipeline=request.pipeline,
+            line_info=request.line_info,
         )
 
     def _build(

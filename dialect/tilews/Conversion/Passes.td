@@ -206,4 +206,43 @@ def ConvertThreadsToLLVMPass
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def AddLineTablesPass
+    : Pass<"tile-add-line-tables", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Let device code say which source line each instruction is from";
+  let description = [{
+    Adds the debug information that LLVM needs to keep the lines of locations: a
+    subprogram for each function, and for each function that was inlined. No
+    instruction changes. A PTX file gets `.file` and `.loc` directives, which `ptxas`
+    turns into a table of the cubin, and an AMD code object gets DWARF's line table.
+    Compilations run this pass after the pipelines, unless they are asked not to
+    (`--line-info=false`).
+
+    A function without a place in a file stays as it is, and so does one that has debug
+    information.
+
+    Before:
+
+    ```mlir
+    llvm.func @scale(%x: f32) -> f32 {
+      %y = llvm.fmul %x, %x : f32 loc(callsite("square"("k.py":6:9) at "k.py":13:9))
+      llvm.return %y : f32 loc("k.py":14:5)
+    } loc("k.py":10:1)
+    ```
+
+    After:
+
+    ```mlir
+    #file = #llvm.di_file<"k.py" in "">
+    #unit = #llvm.di_compile_unit<id = distinct[0]<>, sourceLanguage = DW_LANG_C, ...>
+    #scale = #llvm.di_subprogram<compileUnit = #unit, name = "scale", line = 10, ...>
+    #square = #llvm.di_subprogram<compileUnit = #unit, name = "square", ...>
+    llvm.func @scale(%x: f32) -> f32 {
+      %y = llvm.fmul %x, %x : f32 loc(callsite(fused<#square>["k.py":6:9] at "k.py":13:9))
+      llvm.return %y : f32 loc("k.py":14:5)
+    } loc(fused<#scale>["k.py":10:1])
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // TILEWS_CONVERSION_PASSES_TD

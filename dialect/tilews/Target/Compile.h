@@ -24,6 +24,8 @@ struct CompileOptions {
   /// The passes on a gpu.module that produce IR with layouts, a memory plan and
   /// barriers; empty for those of `tilews-to-nvvm` and `tilews-to-rocdl`.
   std::string tilePasses;
+  /// Whether device code says which source line each instruction is from.
+  bool lineInfo = true;
   /// Further directories that are searched for `ptxas`.
   std::vector<std::string> toolDirectories;
 };

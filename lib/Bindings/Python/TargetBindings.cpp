@@ -52,7 +52,7 @@ class PyCompilation {
 public:
   PyCompilation(const nb::object &module, const std::string &chip,
                 unsigned indexBitwidth, const std::string &tilePasses,
-                const std::vector<std::string> &directories)
+                bool lineInfo, const std::vector<std::string> &directories)
       : module(module) {
     auto handle = nb::cast<MlirModule>(module);
     context = mlirModuleGetContext(handle);
@@ -60,9 +60,9 @@ public:
     MlirModule copy = mlirModuleFromOperation(
         mlirOperationClone(mlirModuleGetOperation(handle)));
     call([&](std::string &) {
-      compilation =
-          tilewsCompilationCreate(copy, toRef(chip), indexBitwidth,
-                                  toRef(tilePasses), refs.size(), refs.data());
+      compilation = tilewsCompilationCreate(copy, toRef(chip), indexBitwidth,
+                                            toRef(tilePasses), lineInfo,
+                                            refs.size(), refs.data());
       mlirModuleDestroy(copy);
       return compilation.ptr ? mlirLogicalResultSuccess()
                              : mlirLogicalResultFailure();
@@ -185,10 +185,11 @@ void populateTarget(nb::module_ &m) {
 
   nb::class_<PyCompilation>(m, "Compilation",
                             "A module on its way to device code")
-      .def(nb::init<nb::object, std::string, unsigned, std::string,
+      .def(nb::init<nb::object, std::string, unsigned, std::string, bool,
                     std::vector<std::string>>(),
            nb::arg("module"), nb::arg("chip"), nb::arg("index_bitwidth"),
-           nb::arg("tile_passes"), nb::arg("tool_directories"))
+           nb::arg("tile_passes"), nb::arg("line_info"),
+           nb::arg("tool_directories"))
       .def_prop_ro("chip", &PyCompilation::getChip)
       .def_prop_ro("times", &PyCompilation::getTimes)
       .def_prop_ro("messages", &PyCompilation::getMessages)

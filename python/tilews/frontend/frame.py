@@ -79,10 +79,17 @@ class CallFrame:
         """The call at a node, as the functions that it inlines record it."""
         line, column = self.file.position(node)
         location = ir.Location.file(self.file.name, line, column)
+        if self.callers:  # The name of a function that is inlined.
+            name = self.function.name.rpartition(".")[2]
+            location = ir.Location.name(name, location)
         return CallSite(location, f"{self.file.name}:{line}:{column}")
 
     def location(self, node: ast.AST) -> ir.Location:
-        """The location of a node, with the calls that led to it."""
+        """The location of a node, with the calls that led to it.
+
+        For example ``callsite("scaled"("k.py":6:9) at "k.py":13:9)``, in which line 6
+        is in the function ``scaled``, which line 13 of the kernel calls.
+        """
         location = self.call_site(node).location
         if self.callers:
             sites = [caller.location for caller in self.callers]

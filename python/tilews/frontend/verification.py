@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import ir
+from .._support.locations import innermost
 from ..errors import KernelError
 from ..passmanager import PassManager
 from .pipelines import LoopSchedule, with_given_orders
@@ -46,11 +47,12 @@ def _located(
     location, callers = diagnostic.location, []
     message = message or diagnostic.message
     if location.is_a_callsite():
-        location, caller = location.callee, location.caller
+        caller = location.caller
         while caller.is_a_callsite():
-            callers.append(caller.callee)
+            callers.append(innermost(caller))
             caller = caller.caller
-        callers.append(caller)
+        callers.append(innermost(caller))
+    location = innermost(location)
     if not location.is_a_file():
         return KernelError(message)
     hint = None

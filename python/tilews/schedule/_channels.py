@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from .. import ir
 from .._mlir_libs import _tilews
+from .._support.locations import innermost
 from ..dialects import tile
 from ..errors import CompileError, LanguageError
 from ..language import integers
@@ -87,9 +88,7 @@ def check_integer(
 
 def _place(op: ir.Operation | None) -> str:
     """The location of an operation as a prefix of messages; empty if unknown."""
-    location = None if op is None else op.location
-    while location is not None and location.is_a_callsite():
-        location = location.callee
+    location = None if op is None else innermost(op.location)
     if location is None or not location.is_a_file():
         return ""
     return f"{location.filename}:{location.start_line}:{location.start_col}: "

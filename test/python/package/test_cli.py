@@ -88,16 +88,22 @@ def test_python_kernels(tmp_path):
     path.write_text(
         "from tilews import compiler\n"
         "class Kernel:\n"
-        "    def compile(self, target, **constants):\n"
+        "    def compile(self, target, line_info, **constants):\n"
         f"        source = {str(tmp_path / 'kernel.mlir')!r}\n"
         "        assert constants == {'BM': 64, 'x': 0.5, 'kind': 'fast'}\n"
-        "        return compiler.compile_file(source, target)\n"
+        "        return compiler.compile_file(source, target, line_info=line_info)\n"
         "nothing = Kernel()\n"
     )
     (tmp_path / "kernel.mlir").write_text(KERNEL)
     constants = [part for c in ("BM=64", "x=0.5", "kind=fast") for part in ("-D", c)]
     result = run("compile", f"{path}:nothing", "--to", "asm", *constants)
     assert result.exit_code == 0, result.output
+    assert ".loc\t" in result.stdout
+    result = run(
+        "compile", f"{path}:nothing", "--to", "asm", *constants, "--no-line-info"
+    )
+    assert result.exit_code == 0, result.output
+    assert ".loc\t" not in result.stdout
     result = run("compile", f"{path}:gemm")
     assert "has no kernel 'gemm', only: Kernel, nothing" in result.stderr
 

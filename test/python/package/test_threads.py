@@ -120,7 +120,7 @@ WAYS = {
             handler.detach()
         def compile_wrong(number):
             try:
-                compiler._tilews.Compilation(module, "sm_1x", 0, "", [])
+                compiler._tilews.Compilation(module, "sm_1x", 0, "", True, [])
             except CompileError as error:
                 assert "sm_1x" in str(error), error
             else:

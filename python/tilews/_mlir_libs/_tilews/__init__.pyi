@@ -98,6 +98,7 @@ class Compilation:
         chip: str,
         index_bitwidth: int,
         tile_passes: str,
+        line_info: bool,
         tool_directories: Sequence[str],
     ) -> None: ...
     @property

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from ... import ir
+from ..._support.locations import innermost
 from ...dialects import tile
 from ...errors import LanguageError
 from ..arithmetic import cast, is_number
@@ -60,9 +61,7 @@ def print_values(message: str, shown: list[Value]) -> None:
 
 def _place() -> str:
     """The file and the line of the kernel that is being built."""
-    location: Any = ir.Location.current
-    while location.is_a_callsite():
-        location = location.callee
+    location = innermost(ir.Location.current)
     if not location.is_a_file():
         return ""
     return f"{os.path.basename(location.filename)}:{location.start_line}"
