@@ -7,6 +7,6 @@ after the wait that orders them, memory that was not written may not be read, an
 every access has to lie inside a buffer.
 """
 
-from .machine import MachineError, Simulator
+from .machine import KernelTrap, MachineError, Simulator
 
-__all__ = ["MachineError", "Simulator"]
+__all__ = ["KernelTrap", "MachineError", "Simulator"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from .code_object import CodeObject, KernelDescriptor
 from .disassembly import Instruction, MachineError
+from .line_table import find_line, read_line_table
 from .matrix import MatrixCompiler
 from .memory import GlobalMemory, SharedMemory
 from .memory_ops import AccessQueues, MemoryCompiler
@@ -18,7 +19,7 @@ from .state import Operand, Wave
 from .vector import VectorCompiler
 from .vector_ops import get_ops
 
-__all__ = ["MachineError", "Simulator"]
+__all__ = ["KernelTrap", "MachineError", "Simulator"]
 
 Step = Callable[[Wave], None]
 
@@ -45,6 +46,10 @@ _COUNTERS = {
 _HIDDEN_BYTES = 256
 
 
+class KernelTrap(Exception):
+    """The kernel ended itself: an assertion does not hold."""
+
+
 class Simulator:
     """Runs the kernels of one code object.
 
@@ -65,6 +70,8 @@ class Simulator:
             VectorCompiler(code.lanes, get_ops(code.chip)),
         )
         self.steps: dict[int, Step] = {}
+        #: The block that is executed.
+        self.block = (0, 0, 0)
         #: Names of the instructions that were executed.
         self.executed: set[str] = set()
 
@@ -103,6 +110,7 @@ class Simulator:
             for z in range(grid[2]):
                 for y in range(grid[1]):
                     for x in range(grid[0]):
+                        self.block = (x, y, z)
                         size = kernel.shared_bytes + shared_bytes
                         self.memory_compiler.shared = SharedMemory(size)
                         self._run_block(kernel, pointer, threads, (x, y, z))
@@ -225,6 +233,8 @@ class Simulator:
         name = inst.name
         if _IGNORED.fullmatch(name):
             return lambda wave: None
+        if name == "s_trap":
+            return self._trap(inst)
         if name == "s_endpgm":
             return self._end
         if name in ("s_barrier", "s_barrier_wait"):
@@ -235,6 +245,20 @@ class Simulator:
         if name.startswith(("s_waitcnt", "s_wait_")):
             return self._wait(inst)
         return None
+
+    def _trap(self, inst: Instruction) -> Step:
+        """The end of a kernel with an assertion that does not hold."""
+        if inst.operands != ["2"]:
+            raise MachineError("unknown trap")
+        place = find_line(read_line_table(self.code.image), inst.address)
+
+        def fail(wave: Wave) -> None:
+            raise KernelTrap(
+                f"the assertion at {place or 'an unknown line'} failed "
+                f"in block {self.block}"
+            )
+
+        return fail
 
     def _get_queues(self, wave: Wave) -> AccessQueues:
         return self.memory_compiler.queues[wave.index]
