@@ -99,6 +99,8 @@ static json::Object getArgument(const KernelArgument &argument, unsigned index,
     object["strides"] = getNumbers(getArgumentStrides(memref));
   object["divisible"] = getNumbers(argument.divisors);
   object["alignment"] = argument.alignment;
+  if (!argument.reach.empty())
+    object["reach"] = json::Array(argument.reach);
   return object;
 }
 

@@ -31,6 +31,7 @@ from .interpreted import InterpretedKernel
 from .language.integers import check_integer
 from .language.memory.buffers import static_shape
 from .runtime import device_target
+from .runtime.reach import is_within_reach
 from .specialize import BoundCall, Specialization, Specializer, with_types
 
 #: How many compiled kernels one :class:`Kernel` keeps, the last used ones (LRU).
@@ -211,6 +212,12 @@ class Kernel:
         compiled = self._find(
             self._called, key, lambda: self._compile_call(call, target, threads)
         )
+        if self._is_too_narrow(compiled, call):
+            compiled = self._find(
+                self._called,
+                ("wide", *key),
+                lambda: self._compile_call(call, target, threads, index_bitwidth=64),
+            )
         compiled(*call.arguments.values(), grid=grid, stream=stream)
 
     def compile_for(
@@ -230,7 +237,10 @@ class Kernel:
             TypeError: its parameters do not take these arguments.
         """
         call = self._specializer.bind(args, kwargs)
-        return self._compile_call(call, target, threads)
+        compiled = self._compile_call(call, target, threads)
+        if self._is_too_narrow(compiled, call):
+            return self._compile_call(call, target, threads, index_bitwidth=64)
+        return compiled
 
     def build_for(
         self,
@@ -255,10 +265,22 @@ class Kernel:
 
     # ===--- Building and compiling ---=== #
 
+    @staticmethod
+    def _is_too_narrow(compiled: Executable, call: BoundCall) -> bool:
+        """Whether the arrays need wider offsets than a kernel has."""
+        if not isinstance(compiled, CompiledKernel) or compiled.vendor != "amd":
+            return False
+        arguments = tuple(call.arguments.values())
+        return not is_within_reach(compiled.manifest, arguments)
+
     def _compile_call(
-        self, call: BoundCall, target: str | None, threads: int | None
+        self,
+        call: BoundCall,
+        target: str | None,
+        threads: int | None,
+        index_bitwidth: int = 32,
     ) -> Executable:
-        """Compiles the kernel for the arguments of a call."""
+        """Compiles the kernel for the arguments of a call, at least that wide."""
         specialization = self._specializer.specialize_call(call)
         if target is None and call.is_on_cpu:
             target = "cpu"
@@ -267,7 +289,7 @@ class Kernel:
                 specialization,
                 find_chip(target or device_target()),
                 self._get_threads(threads),
-                call.index_bitwidth,
+                max(index_bitwidth, call.index_bitwidth),
             )
         )
 

@@ -23,6 +23,7 @@
 
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/Analysis/IndexSigns.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/ArgumentAliases.h"
 #include "tilews/Dialect/Tile/Utils/Stages.h"
 
@@ -191,6 +192,53 @@ static void collectMaxVectors(gpu::GPUFuncOp kernel,
   });
 }
 
+/// Adds a region to `tile.reach` of the kernel's argument that it accesses: the
+/// extents within which the launch checks that 32-bit offsets in bytes suffice.
+static void addReach(gpu::GPUFuncOp kernel, BlockArgument buffer,
+                     const AccessRegion &region) {
+  constexpr int64_t kWholeExtent = 0;
+  unsigned number = buffer.getArgNumber();
+  SmallVector<int64_t> reach(region.region.sizes.size(), 1);
+  if (auto last = kernel.getArgAttrOfType<DenseI64ArrayAttr>(
+          number, TileDialect::kReach))
+    reach.assign(last.asArrayRef().begin(), last.asArrayRef().end());
+  for (auto [d, extent] : llvm::enumerate(reach)) {
+    if (extent == kWholeExtent)
+      continue;
+    extent = llvm::is_contained(region.indexedDims, d)
+                 ? kWholeExtent
+                 : std::max(extent, region.region.sizes[d]);
+  }
+  kernel.setArgAttr(number, TileDialect::kReach,
+                    DenseI64ArrayAttr::get(kernel.getContext(), reach));
+}
+
+/// Finds the regions whose bounds the hardware can check.
+static void collectBounds(gpu::GPUFuncOp kernel, LoweringContext &lowering) {
+  if (!lowering.target.hasBoundedPointers())
+    return;
+  IndexSigns signs;
+  kernel.walk([&](AccessOpInterface op) {
+    SmallVector<AccessRegion> regions;
+    op.getAccessRegions(regions);
+    for (const AccessRegion &region : regions) {
+      Value buffer = region.buffer->get();
+      auto argument = dyn_cast<BlockArgument>(buffer);
+      bool isArgument =
+          argument && argument.getOwner() == &kernel.getBody().front();
+      bool checked = isArgument && !isShared(buffer) &&
+                     lowering.target.indexBitwidth == 32;
+      bool startsInside = checked && !region.region.offsets.empty() &&
+                          signs.isNonNegative(region.region.offsets.front());
+      lowering.bounds[op].push_back({checked, startsInside});
+      if (checked)
+        addReach(kernel, argument, region);
+      else if (!isShared(buffer))
+        LDBG() << "bounds are checked by branches: " << *op;
+    }
+  });
+}
+
 /// Drops annotations of loops that no pass has used, each with a remark.
 static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
   dropStrayStages(kernel);
@@ -253,6 +301,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
       failed(checkIndexBuffers(kernel, target.indexBitwidth)))
     return failure();
   collectMaxVectors(kernel, lowering);
+  collectBounds(kernel, lowering);
   remarkUnscheduledLoops(kernel);
   remarkClusters(kernel, target.info);
   remarkRoleRegisters(kernel);

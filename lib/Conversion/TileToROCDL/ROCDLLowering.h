@@ -35,6 +35,10 @@ public:
                            mlir::Type fp8) const override;
   mlir::Value emitExtFp8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                          mlir::Type fp8) const override;
+  bool hasBoundedPointers() const override { return true; }
+  mlir::Value createBoundedPointer(mlir::ImplicitLocOpBuilder &b,
+                                   mlir::Value base,
+                                   mlir::Value bytes) const override;
   llvm::StringRef getSyncScope(tile::MemoryScope scope) const override;
   void setKernelAttributes(mlir::LLVM::LLVMFuncOp kernel,
                            int64_t threads) const override;

@@ -18,6 +18,7 @@ from .arrays import ArrayInfo, describe, element_bits, fingerprint, row_major
 from .launch_errors import LaunchError
 from .manifest import check_manifest
 from .overlaps import Distance, byte_span, describe_overlap, find_distances
+from .reach import find_distance, max_distance
 from .scalars import read_grid, scalar_packer
 from .tensor_maps import BYTES as TENSOR_MAP_BYTES
 from .tensor_maps import TensorMap, align, make_tensor_map
@@ -352,6 +353,14 @@ class Launcher:
                 "fewer than 2^31 elements, for which this kernel's 32-bit indices do "
                 "(compile with index_bitwidth=64)",
                 last + 1,
+            )
+        distance = find_distance(argument, info.shape, info.strides)
+        if distance >= max_distance(argument):
+            raise fail(
+                f"fewer than {max_distance(argument)} bytes between elements of one "
+                "region, for which this kernel's 32-bit offsets do (compile with "
+                "index_bitwidth=64)",
+                distance,
             )
 
     def _check_symbols(self, infos: Mapping[int, ArrayInfo]) -> None:

@@ -98,7 +98,7 @@ _BUFFER_KEYS = ("shape", "strides", "divisible", "alignment")
 
 def _check_argument(argument: Manifest, path: str) -> None:
     if argument["kind"] == "scalar":
-        for key in _BUFFER_KEYS:
+        for key in (*_BUFFER_KEYS, "reach"):
             if key in argument:
                 raise SchemaError(f"{path}.{key}: is no key of a scalar")
         dtype = argument["dtype"]
@@ -117,8 +117,8 @@ def _check_argument(argument: Manifest, path: str) -> None:
         if key not in argument:
             raise SchemaError(f"{path}.{key}: is missing")
     rank = len(argument["shape"])
-    for key in ("strides", "divisible"):
-        if argument[key] is not None and len(argument[key]) != rank:
+    for key in ("strides", "divisible", "reach"):
+        if argument.get(key) is not None and len(argument[key]) != rank:
             raise SchemaError(
                 f"{path}.{key}: expected {rank} entries, one for each dimension, found "
                 f"{len(argument[key])}"

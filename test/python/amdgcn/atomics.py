@@ -10,7 +10,7 @@ from .memory import GlobalMemory, SharedMemory
 from .state import Operand, Wave
 
 _NAME = re.compile(
-    r"global_atomic_(add|sub|[su]?min|[su]?max|and|or|xor|swap|cmpswap)"
+    r"(?:global|buffer)_atomic_(add|sub|[su]?min|[su]?max|and|or|xor|swap|cmpswap)"
     r"(?:_num)?(?:_([a-z]+\d+))?"
 )
 _SHARED_NAME = re.compile(
@@ -53,6 +53,11 @@ class Atomic:
     def parse(inst: Instruction, operands: list[Operand]) -> "Atomic | None":
         """Returns None unless `inst` is a known atomic instruction."""
         match = _NAME.fullmatch(inst.name)
+        if match and inst.name.startswith("buffer"):
+            returns = {"sc0", "glc"} & inst.modifiers.keys()
+            returns |= {inst.modifiers.get("th")} & {"TH_ATOMIC_RETURN"}
+            dest = operands[0] if returns else None
+            return Atomic(match[1], match[2] or "u32", dest, [operands[1], operands[0]])
         if match and len(operands) in (3, 4):
             dest = operands[0] if len(operands) == 4 else None
             return Atomic(match[1], match[2] or "u32", dest, operands[-3:])
@@ -62,6 +67,13 @@ class Atomic:
             dest = operands[0] if match[2] else None
             return Atomic(name, match[3], dest, operands[-2:])
         return None
+
+    @property
+    def result(self) -> list[int]:
+        """The registers that the old value goes to."""
+        first = self.dest.first if self.dest is not None else 0
+        count = self.size // 4 if self.dest is not None else 0
+        return list(range(first, first + count))
 
     def read(self, wave: Wave, mask: np.ndarray) -> np.ndarray:
         """The data of the active lanes, one row each."""

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from .accesses import AccessQueues
 from .code_object import CodeObject, KernelDescriptor
 from .disassembly import Instruction, MachineError
 from .line_table import find_line, read_line_table
 from .matrix import MatrixCompiler
 from .memory import GlobalMemory, SharedMemory
-from .memory_ops import AccessQueues, MemoryCompiler
+from .memory_ops import MemoryCompiler
 from .scalar import ScalarCompiler
 from .state import Operand, Wave
 from .vector import VectorCompiler
@@ -28,7 +29,7 @@ _IGNORED = re.compile(
     r"s_nop|s_sleep|s_setprio|s_delay_alu|s_clause|s_code_end|s_sendmsg|s_inst_prefetch"
     r"|s_set_inst_prefetch_distance|s_waitcnt_depctr|s_wait_alu|s_denorm_mode"
     r"|s_setreg_imm32_b32|s_version|s_wait_idle"
-    r"|buffer_gl0_inv|buffer_gl1_inv|buffer_inv|buffer_wbl2|global_inv|global_wb"
+    r"|buffer_gl0_inv|buffer_gl1_inv|buffer_inv|buffer_wbl2|buffer_wbinvl1|buffer_wbinvl1_vol|global_inv|global_wb"
 )
 
 _COUNTERS = {
@@ -119,8 +120,12 @@ class Simulator:
         packed = b""
         for argument in arguments:
             if isinstance(argument, np.ndarray) and argument.ndim:
-                flat = argument.reshape(-1).view(np.uint8)
-                data = struct.pack("<Q", self.memory.add(flat))
+                base = argument
+                if not argument.flags.c_contiguous:
+                    base = argument.base  # a view: the whole array is mapped
+                distance = argument.ctypes.data - base.ctypes.data
+                flat = base.reshape(-1).view(np.uint8)
+                data = struct.pack("<Q", self.memory.add(flat) + distance)
             else:
                 data = np.asarray(argument).tobytes()
             packed += b"\0" * (-len(packed) % len(data)) + data

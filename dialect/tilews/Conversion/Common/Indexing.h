@@ -23,6 +23,7 @@
 namespace tilews {
 
 struct Axis;
+class TargetLowering;
 
 /// The coordinates of a fragment's registers. For the layout
 ///
@@ -115,6 +116,21 @@ public:
                llvm::ArrayRef<int64_t> sizes, int64_t maxVector,
                const FragmentIndexer &indexer, ElementPlacement placement = {});
 
+  /// Lets the hardware check bounds, if the target and this access allow it:
+  /// addresses are then those of a bounded pointer, and no access needs a guard.
+  /// `startsInside` says that the region never begins at a negative index of the
+  /// buffer's first dimension.
+  void useBounds(const TargetLowering &target, bool startsInside);
+  /// Returns whether the hardware checks bounds.
+  bool hasBounds() const { return bounds.has_value(); }
+  /// Returns the address of the element of register `value`, past the end of a
+  /// bounded pointer if the element lies outside of the buffer or of the
+  /// fragment; with `withMask` also if its own mask is false.
+  mlir::Value getBoundedAddress(int64_t value, bool withMask);
+  /// Returns whether the element of a register is outside of the fragment in
+  /// every thread.
+  bool isNeverInside(int64_t value) const;
+
   /// Forgets values that were created in another block and may not dominate the
   /// present one.
   void enterBlock() { swizzledBases.clear(); }
@@ -178,11 +194,46 @@ private:
   mlir::Value getGlobalAddress(int64_t value);
   /// Returns whether an indexed coordinate lies in the buffer.
   mlir::Value isIndexInside(const Dim &dim, int64_t value);
+  /// Return whether a register's coordinate lies in the buffer, and in the
+  /// fragment; null if it always does. `constants` are those of the register in
+  /// the fragment.
+  mlir::Value getBufferMask(const Dim &dim, int64_t value,
+                            llvm::ArrayRef<int64_t> constants);
+  mlir::Value getFragmentMask(int64_t d, int64_t constant);
+  // Parts of bounded addresses.
+  bool canCountRows(bool startsInside) const;
+  bool hasMask(const Dim &dim) const;
+  bool isCommon(int64_t fragmentDim) const;
+  /// Returns whether all registers have one coordinate along a dimension of the
+  /// fragment, apart from the thread's part.
+  bool isFixed(int64_t fragmentDim) const;
+  mlir::Value createResource(const TargetLowering &target);
+  mlir::Value createByteStride(const Dim &dim);
+  mlir::Value createThreadBytes();
+  mlir::Value createRegisterBytes(llvm::ArrayRef<int64_t> constants,
+                                  int64_t &known);
+  /// Replaces an offset by one past the end where `mask` is false.
+  mlir::Value createBoundedOffset(mlir::Value mask, mlir::Value offset);
   mlir::Value getLinearOffset(llvm::ArrayRef<mlir::Value> coords);
   mlir::Value addConstant(mlir::Value base, int64_t constant);
   mlir::Value getExtent(const Dim &dim);
   /// Returns the distance in elements of `coord` steps along a dimension.
   mlir::Value createStep(const Dim &dim, mlir::Value coord);
+
+  /// How the hardware checks bounds.
+  struct Bounds {
+    /// A pointer to the region's first element, with the bytes from there to
+    /// the end of the buffer.
+    mlir::Value pointer;
+    /// The thread's distance from it in bytes, past the end where a mask that
+    /// all registers share is false.
+    mlir::Value offset;
+    /// Whether the number of bytes decides about the first dimension.
+    bool countsRows = false;
+    /// Whether strides may be negative. The pointer then points before the
+    /// region, and offsets are larger by as much.
+    bool isSigned = false;
+  };
 
   mlir::ImplicitLocOpBuilder &b;
   mlir::MemRefType type;
@@ -209,6 +260,7 @@ private:
   int64_t linearBits = 0, baseBits = 0;
   /// The thread's address with some bits flipped, by these bits.
   llvm::DenseMap<int64_t, mlir::Value> swizzledBases;
+  std::optional<Bounds> bounds;
 };
 
 } // namespace tilews

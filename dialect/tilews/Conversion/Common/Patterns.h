@@ -53,6 +53,20 @@ struct LoweringContext {
   /// regions, the elements that can be accessed at once; taken before the
   /// conversion starts.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> maxVectors;
+  /// For each region, whether the hardware can check its bounds, and whether
+  /// the region never begins at a negative index of the first dimension.
+  struct RegionBounds {
+    bool areChecked, startsInside;
+  };
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<RegionBounds>> bounds;
+
+  /// Lets the hardware check the bounds of region `number` of `op` if it can.
+  void useBounds(mlir::Operation *op, unsigned number,
+                 RegionAccess &access) const {
+    auto found = bounds.find(op);
+    if (found != bounds.end() && found->second[number].areChecked)
+      access.useBounds(target, found->second[number].startsInside);
+  }
 };
 
 /// A conversion pattern with access to the context.
@@ -82,11 +96,13 @@ protected:
                          AdaptorT adaptor, mlir::MemRefType type,
                          mlir::Value buffer, const FragmentIndexer &indexer,
                          ElementPlacement placement = {}) const {
-    return RegionAccess(b, type, buffer,
+    RegionAccess access(b, type, buffer,
                         splitOffsets(b, op.getStaticOffsets(),
                                      adaptor.getOffsets(), type.getRank()),
                         op.getRegion().sizes, lowering.maxVectors.at(op)[0],
                         indexer, std::move(placement));
+    lowering.useBounds(op, 0, access);
+    return access;
   }
   LoweringContext &lowering;
 };

@@ -149,6 +149,17 @@ public:
                              mlir::Value predicate) const {
     llvm_unreachable("target has no asynchronous copies");
   }
+  /// Whether the target has pointers whose bounds the hardware checks.
+  virtual bool hasBoundedPointers() const { return false; }
+  /// Returns such a pointer to `bytes` bytes from `base` on: an i64 less than
+  /// 2^31, and a pointer to global memory, which are the same in all threads.
+  /// Distances from it are unsigned numbers of 32 bits. Loads past the end give
+  /// zeros, and other accesses there do nothing.
+  virtual mlir::Value createBoundedPointer(mlir::ImplicitLocOpBuilder &b,
+                                           mlir::Value base,
+                                           mlir::Value bytes) const {
+    llvm_unreachable("target has no bounded pointers");
+  }
   /// Convert a vector between fp8 (as i8) and f32, and saturate as
   /// `arith.truncf` does in the dialect. Null if the target has no instruction
   /// for it.

@@ -71,30 +71,39 @@ Value RegionAccess::isIndexInside(const Dim &dim, int64_t value) {
                                createResize(b, getExtent(dim), wide));
 }
 
+/// The comparison is unsigned, so negative coordinates are outside as well.
+static Value isBelow(ImplicitLocOpBuilder &b, Value coord, Value extent) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, extent);
+}
+
+Value RegionAccess::getBufferMask(const Dim &dim, int64_t value,
+                                  ArrayRef<int64_t> constants) {
+  if (!dim.indices.empty())
+    return isIndexInside(dim, value);
+  if (!dim.checkBuffer)
+    return {};
+  int64_t constant = dim.constant;
+  if (dim.fragmentDim >= 0)
+    constant += constants[dim.fragmentDim];
+  return isBelow(b, addConstant(dim.base, constant), getExtent(dim));
+}
+
+Value RegionAccess::getFragmentMask(int64_t d, int64_t constant) {
+  if (!indexer.overCovers(d))
+    return {};
+  Type i32 = b.getI32Type();
+  Value coord =
+      createAdd(b, indexer.getBase(d), createInteger(b, i32, constant));
+  return isBelow(b, coord, createInteger(b, i32, indexer.getShape()[d]));
+}
+
 Value RegionAccess::getMask(int64_t value) {
   Value mask = elementMask.empty() ? Value() : elementMask[value];
-  auto require = [&](Value inside) {
-    mask = mask ? arith::AndIOp::create(b, mask, inside).getResult() : inside;
-  };
-  // The comparison is unsigned, so negative coordinates are outside as well.
-  auto requireBelow = [&](Value coord, Value extent) {
-    require(arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, extent));
-  };
   SmallVector<int64_t> constants = indexer.getConstants(value);
-  for (auto [dim, constant] : llvm::zip(dims, getBufferConstants(constants))) {
-    if (!dim.indices.empty())
-      require(isIndexInside(dim, value));
-    else if (dim.checkBuffer)
-      requireBelow(addConstant(dim.base, constant), getExtent(dim));
-  }
-  for (int64_t d = 0; d < indexer.getRank(); ++d) {
-    if (!indexer.overCovers(d))
-      continue;
-    Type i32 = b.getI32Type();
-    Value coord =
-        createAdd(b, indexer.getBase(d), createInteger(b, i32, constants[d]));
-    requireBelow(coord, createInteger(b, i32, indexer.getShape()[d]));
-  }
+  for (const Dim &dim : dims)
+    mask = createAnd(b, mask, getBufferMask(dim, value, constants));
+  for (int64_t d = 0; d < indexer.getRank(); ++d)
+    mask = createAnd(b, mask, getFragmentMask(d, constants[d]));
   return mask;
 }
 
@@ -119,9 +128,8 @@ Value RegionAccess::getInsidePredicate() {
     return {};
   Value inside;
   auto require = [&](arith::CmpIPredicate predicate, Value lhs, Value rhs) {
-    Value holds = arith::CmpIOp::create(b, predicate, lhs, rhs);
     inside =
-        inside ? arith::AndIOp::create(b, inside, holds).getResult() : holds;
+        createAnd(b, inside, arith::CmpIOp::create(b, predicate, lhs, rhs));
   };
   for (const Dim &dim : dims) {
     if (!dim.checkBuffer)

@@ -188,6 +188,10 @@ private:
         for (int64_t v = 0; v < indexer.getNumValues(); ++v) {
           if (getOriginal(indexer.getLayout(), v) != v)
             continue;
+          if (access.hasBounds()) {
+            emit(b, access.getBoundedAddress(v, /*withMask=*/true), v);
+            continue;
+          }
           Value address = access.getAddress(v);
           Value mask = masked ? access.getMask(v) : Value();
           createGuarded(b, mask, [&] { emit(b, address, v); });
@@ -208,8 +212,12 @@ private:
         values.push_back(values[original]);
         continue;
       }
-      Value address = access.getAddress(v);
-      Value mask = access.isAlwaysInside() ? Value() : access.getMask(v);
+      bool bounded = access.hasBounds();
+      Value address = bounded ? access.getBoundedAddress(v, /*withMask=*/true)
+                              : access.getAddress(v);
+      Value mask;
+      if (!bounded && !access.isAlwaysInside())
+        mask = access.getMask(v);
       if (mask && owner)
         mask = arith::AndIOp::create(b, owner, mask);
       else if (owner)

@@ -12,9 +12,12 @@
 //   if (the whole region lies in the buffer)   wide accesses without masks
 //   else                                       a mask for each run
 //
+// Where the hardware checks bounds, there is one version without branches: the
+// addresses of runs outside are past the end of a bounded pointer.
+//
 // A run that the buffer's end may cut is accessed element by element; one with
-// a mask for each element, in one piece where all are true. Stores of a fragment that several threads hold are executed by the
-// first of them.
+// a mask for each element, in one piece where all are true. Stores of a fragment
+// that several threads hold are executed by the first of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +26,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 #include <numeric>
 
@@ -132,12 +136,47 @@ static Value getRunMask(ImplicitLocOpBuilder &b, RegionAccess &access,
   return all;
 }
 
+/// Returns whether `value` has the bits of zero.
+static bool isZero(Value value) {
+  return matchPattern(value, m_Zero()) || matchPattern(value, m_PosZeroFloat());
+}
+
+/// Does what loadRun does by an access whose bounds the hardware checks: a load
+/// outside gives zeros. Elements inside that have a mask are loaded in any case.
+static SmallVector<Value> loadBounded(ImplicitLocOpBuilder &b,
+                                      RegionAccess &access, int64_t first,
+                                      Type element, int64_t count,
+                                      Value padding) {
+  if (access.isNeverInside(first))
+    return SmallVector<Value>(count, padding);
+  bool oneMask = access.hasOneMask(first, count);
+  Value address = access.getBoundedAddress(first, /*withMask=*/oneMask);
+  Value loaded = createLoad(b, address, element, count);
+  if (oneMask && isZero(padding))
+    return count == 1 ? SmallVector<Value>{loaded} : unpack(b, loaded);
+  Type type = getVectorType(element, count);
+  if (oneMask) {
+    Value other = padding;
+    if (count > 1)
+      other = vector::BroadcastOp::create(b, type, padding);
+    loaded = arith::SelectOp::create(b, access.getMask(first), loaded, other);
+    return count == 1 ? SmallVector<Value>{loaded} : unpack(b, loaded);
+  }
+  SmallVector<Value> registers = unpack(b, loaded);
+  for (auto [i, value] : llvm::enumerate(registers))
+    value =
+        arith::SelectOp::create(b, access.getMask(first + i), value, padding);
+  return registers;
+}
+
 /// Loads one run of `count` registers by one access, or `padding` where the
 /// mask is false. If the registers have different masks, they are loaded one by
 /// one unless all are true.
 static SmallVector<Value> loadRun(ImplicitLocOpBuilder &b, RegionAccess &access,
                                   int64_t first, Type element, int64_t count,
                                   bool masked, Value padding) {
+  if (access.hasBounds())
+    return loadBounded(b, access, first, element, count, padding);
   Value address = access.getAddress(first);
   Value mask = masked ? getRunMask(b, access, first, count) : Value();
   if (!mask) {
@@ -192,7 +231,9 @@ Value tilews::loadFragment(ImplicitLocOpBuilder &b, RegionAccess &access,
     return load(false);
   if (!padding)
     padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
-  Value inside = access.getInsidePredicate();
+  Value inside;
+  if (!access.hasBounds())
+    inside = access.getInsidePredicate();
   if (!inside)
     return load(true);
   Type type = VectorType::get({indexer.getNumValues()}, element);
@@ -215,7 +256,7 @@ Value tilews::loadElements(ImplicitLocOpBuilder &b, RegionAccess &access,
 void tilews::createVersions(ImplicitLocOpBuilder &b, RegionAccess &access,
                             function_ref<void(bool)> body) {
   Value inside;
-  if (!access.isAlwaysInside())
+  if (!access.isAlwaysInside() && !access.hasBounds())
     inside = access.getInsidePredicate();
   if (!inside) {
     access.enterBlock();
@@ -235,13 +276,19 @@ static void storeRun(ImplicitLocOpBuilder &b, RegionAccess &access,
                      ArrayRef<Value> registers, int64_t first, Type element,
                      bool masked) {
   int64_t count = registers.size();
-  Value address = access.getAddress(first);
-  Value mask = masked ? getRunMask(b, access, first, count) : Value();
+  bool bounded = access.hasBounds(), oneMask = access.hasOneMask(first, count);
+  if (bounded && access.isNeverInside(first))
+    return;
+  Value address = bounded ? access.getBoundedAddress(first, /*withMask=*/true)
+                          : access.getAddress(first);
+  Value mask;
+  if (masked && !(bounded && oneMask))
+    mask = getRunMask(b, access, first, count);
   auto store = [&] {
     Value value = count == 1 ? registers.front() : pack(b, element, registers);
     createStore(b, value, address, element, count);
   };
-  if (!masked || access.hasOneMask(first, count))
+  if (!masked || oneMask)
     return createGuarded(b, mask, store);
   createChoice(b, mask, {}, [&](bool all) {
     if (all) {

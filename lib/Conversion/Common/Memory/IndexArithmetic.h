@@ -34,6 +34,14 @@ inline mlir::Value createMul(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                                      mlir::arith::IntegerOverflowFlags::nsw);
 }
 
+/// Returns whether both conditions hold. Null stands for true.
+inline mlir::Value createAnd(mlir::ImplicitLocOpBuilder &b, mlir::Value lhs,
+                             mlir::Value rhs) {
+  if (!lhs || !rhs)
+    return lhs ? lhs : rhs;
+  return mlir::arith::AndIOp::create(b, lhs, rhs);
+}
+
 /// Extends or truncates an integer to the type that addresses of a memory are
 /// computed in. Null stays null.
 inline mlir::Value createResize(mlir::ImplicitLocOpBuilder &b,

@@ -131,6 +131,8 @@ struct SubviewPattern : TilePattern<SubviewOp> {
 
 /// Describes an access for debug output.
 static StringRef describeMask(const RegionAccess &access) {
+  if (access.hasBounds())
+    return "checked by hardware";
   return access.isAlwaysInside() ? "inside of the buffer" : "masked";
 }
 
@@ -251,6 +253,8 @@ struct CopyPattern : TilePattern<CopyOp> {
         splitOffsets(b, op.getStaticDestOffsets(), adaptor.getDestOffsets(),
                      destType.getRank()),
         to.sizes, maxVectors[1], indexer, std::move(destPlacement));
+    lowering.useBounds(op, 0, source);
+    lowering.useBounds(op, 1, dest);
     int64_t vector =
         std::min(source.getVectorElements(), dest.getVectorElements());
     Type element = getTypeConverter()->convertType(sourceType.getElementType());
@@ -272,10 +276,9 @@ struct CopyPattern : TilePattern<CopyOp> {
   }
 
   /// Loads the indices of the rows that a thread copies.
-  static ElementPlacement::Indices loadRows(ImplicitLocOpBuilder &b, CopyOp op,
-                                            Value rows,
-                                            const FragmentIndexer &indexer,
-                                            Value threadId) {
+  ElementPlacement::Indices loadRows(ImplicitLocOpBuilder &b, CopyOp op,
+                                     Value rows, const FragmentIndexer &indexer,
+                                     Value threadId) const {
     int64_t dim = *op.getRowDim();
     SmallVector<int64_t> sizes = op.getSourceRegion().sizes;
     // The dimension of the fragment along which the rows are.
@@ -291,6 +294,7 @@ struct CopyPattern : TilePattern<CopyOp> {
     FragmentIndexer places(b, layout, shape, threadId);
     RegionAccess access(b, cast<MemRefType>(op.getRows().getType()), rows,
                         SplitOffset(), shape, /*maxVector=*/1, places);
+    lowering.useBounds(op, 2, access);
     Type element = getElementType(op.getRows());
     Value outside = arith::ConstantOp::create(b, b.getIntegerAttr(element, -1));
     SmallVector<Value> loaded =

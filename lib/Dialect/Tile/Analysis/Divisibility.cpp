@@ -145,22 +145,6 @@ int64_t DivisorSolver::evaluate(Value value) {
   return argument ? 1 : evaluateOp(op);
 }
 
-/// Returns the position of `value` in `inputs`, which are neighbors in a list
-/// of results or of arguments.
-static std::optional<unsigned> findInput(ValueRange inputs, Value value) {
-  auto getNumber = [](Value input) {
-    auto argument = dyn_cast<BlockArgument>(input);
-    return argument ? argument.getArgNumber()
-                    : cast<OpResult>(input).getResultNumber();
-  };
-  if (inputs.empty())
-    return std::nullopt;
-  unsigned position = getNumber(value) - getNumber(inputs.front());
-  if (position >= inputs.size() || inputs[position] != value)
-    return std::nullopt;
-  return position;
-}
-
 /// Evaluates a result of `branch` or an argument of its regions: the join of
 /// all operands that control flow passes on to it.
 int64_t DivisorSolver::evaluateFlow(Value value,
@@ -170,16 +154,10 @@ int64_t DivisorSolver::evaluateFlow(Value value,
     return gcd(read(loop.getLowerBound()), read(loop.getStep()));
   bool isPassed = false;
   int64_t divisor = 0;
-  for (RegionBranchPoint point : branch.getAllRegionBranchPoints()) {
-    SmallVector<RegionSuccessor> successors;
-    branch.getSuccessorRegions(point, successors);
-    for (const RegionSuccessor &successor : successors)
-      if (auto position = findInput(successor.getSuccessorInputs(), value)) {
-        OperandRange passed = branch.getSuccessorOperands(point, successor);
-        divisor = gcd(divisor, read(passed[*position]));
-        isPassed = true;
-      }
-  }
+  visitPassedOperands(branch, value, [&](Value passed) {
+    divisor = gcd(divisor, read(passed));
+    isPassed = true;
+  });
   return isPassed ? divisor : 1;
 }
 

@@ -58,6 +58,8 @@ static KernelArgument readArgument(Type type, DictionaryAttr attrs) {
       to = from.str();
   if (auto alignment = attrs.getAs<IntegerAttr>(TileDialect::kAlignment))
     argument.alignment = alignment.getInt();
+  if (auto reach = attrs.getAs<DenseI64ArrayAttr>(TileDialect::kReach))
+    argument.reach.assign(reach.asArrayRef().begin(), reach.asArrayRef().end());
   return argument;
 }
 
@@ -90,9 +92,9 @@ void tile::setKernelArguments(Operation *llvmFunc,
   for (auto [i, type] : llvm::enumerate(gpuFunc.getArgumentTypes())) {
     NamedAttrList attrs;
     if (DictionaryAttr dict = gpuFunc.getArgAttrDict(i))
-      for (StringRef name :
-           {TileDialect::kName, TileDialect::kUnsigned, TileDialect::kDivisible,
-            TileDialect::kSymbols, TileDialect::kAlignment})
+      for (StringRef name : {TileDialect::kName, TileDialect::kUnsigned,
+                             TileDialect::kDivisible, TileDialect::kSymbols,
+                             TileDialect::kAlignment, TileDialect::kReach})
         if (Attribute attr = dict.get(name))
           attrs.set(name, attr);
     attrs.set(kType, TypeAttr::get(type));
@@ -142,6 +144,56 @@ unsigned tile::countGridSymbols(FunctionOpInterface kernel) {
         return p.kind == ParameterKind::Extent ||
                (p.kind == ParameterKind::Scalar && p.type.isIntOrIndex());
       });
+}
+
+LogicalResult tile::verifyArgumentAttribute(
+    Type type, NamedAttribute attr,
+    llvm::function_ref<InFlightDiagnostic()> emitError) {
+  auto fail = [&](const Twine &expected) -> LogicalResult {
+    if (emitError)
+      emitError() << "'" << attr.getName().getValue() << "' expects "
+                  << expected << ", found " << attr.getValue();
+    return failure();
+  };
+  StringRef name = attr.getName();
+  if (name == TileDialect::kUnsigned)
+    return isa<UnitAttr>(attr.getValue()) && isa_and_present<IntegerType>(type)
+               ? success()
+               : fail("a unit attribute, on an integer");
+  auto memref = cast<MemRefType>(type);
+  if (name == TileDialect::kDivisible) {
+    auto divisors = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+    if (!divisors || divisors.size() != memref.getRank() ||
+        llvm::any_of(divisors.asArrayRef(), [](int64_t d) { return d < 1; }))
+      return fail("array<i64: ...> with " + Twine(memref.getRank()) +
+                  " positive divisors");
+    return success();
+  }
+  if (name == TileDialect::kReach) {
+    auto reach = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+    if (!reach || reach.size() != memref.getRank() ||
+        llvm::any_of(reach.asArrayRef(), [](int64_t e) { return e < 0; }))
+      return fail("array<i64: ...> with " + Twine(memref.getRank()) +
+                  " extents, 0 for the buffer's");
+    return success();
+  }
+  if (name == TileDialect::kSymbols) {
+    auto symbols = dyn_cast<ArrayAttr>(attr.getValue());
+    if (!symbols || int64_t(symbols.size()) != memref.getRank() ||
+        !llvm::all_of(symbols, llvm::IsaPred<StringAttr>))
+      return fail("an array of " + Twine(memref.getRank()) + " strings");
+    return success();
+  }
+  if (name == TileDialect::kAlignment) {
+    auto alignment = dyn_cast<IntegerAttr>(attr.getValue());
+    if (!alignment || !alignment.getType().isInteger(64) ||
+        alignment.getInt() < 1 || !llvm::isPowerOf2_64(alignment.getInt()))
+      return fail("an i64 power of two");
+    return success();
+  }
+  if (emitError)
+    emitError() << "unknown argument attribute '" << name << "'";
+  return failure();
 }
 
 LogicalResult

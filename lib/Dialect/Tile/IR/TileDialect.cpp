@@ -279,48 +279,6 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
-LogicalResult tile::verifyArgumentAttribute(
-    Type type, NamedAttribute attr,
-    llvm::function_ref<InFlightDiagnostic()> emitError) {
-  auto fail = [&](const Twine &expected) -> LogicalResult {
-    if (emitError)
-      emitError() << "'" << attr.getName().getValue() << "' expects "
-                  << expected << ", found " << attr.getValue();
-    return failure();
-  };
-  StringRef name = attr.getName();
-  if (name == TileDialect::kUnsigned)
-    return isa<UnitAttr>(attr.getValue()) && isa_and_present<IntegerType>(type)
-               ? success()
-               : fail("a unit attribute, on an integer");
-  auto memref = cast<MemRefType>(type);
-  if (name == TileDialect::kDivisible) {
-    auto divisors = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
-    if (!divisors || divisors.size() != memref.getRank() ||
-        llvm::any_of(divisors.asArrayRef(), [](int64_t d) { return d < 1; }))
-      return fail("array<i64: ...> with " + Twine(memref.getRank()) +
-                  " positive divisors");
-    return success();
-  }
-  if (name == TileDialect::kSymbols) {
-    auto symbols = dyn_cast<ArrayAttr>(attr.getValue());
-    if (!symbols || int64_t(symbols.size()) != memref.getRank() ||
-        !llvm::all_of(symbols, llvm::IsaPred<StringAttr>))
-      return fail("an array of " + Twine(memref.getRank()) + " strings");
-    return success();
-  }
-  if (name == TileDialect::kAlignment) {
-    auto alignment = dyn_cast<IntegerAttr>(attr.getValue());
-    if (!alignment || !alignment.getType().isInteger(64) ||
-        alignment.getInt() < 1 || !llvm::isPowerOf2_64(alignment.getInt()))
-      return fail("an i64 power of two");
-    return success();
-  }
-  if (emitError)
-    emitError() << "unknown argument attribute '" << name << "'";
-  return failure();
-}
-
 LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op,
                                                     unsigned /*region*/,
                                                     unsigned argIndex,

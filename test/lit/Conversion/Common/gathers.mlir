@@ -1,8 +1,8 @@
 // Gathers and scatters: the address of an element has a part from its index; neighbors with
-// one index and one mask are one access.
+// one index and one mask are one access. AMD's hardware checks bounds: there are no branches.
 //
-// RUN: tilews-opt %s --tile-set-target="chip=sm_90a" --tilews-to-nvvm | FileCheck %s
-// RUN: tilews-opt %s --tile-set-target="chip=gfx942" --tilews-to-rocdl | FileCheck %s
+// RUN: tilews-opt %s --tile-set-target="chip=sm_90a" --tilews-to-nvvm | FileCheck %s --check-prefixes=CHECK,NV
+// RUN: tilews-opt %s --tile-set-target="chip=gfx942" --tilews-to-rocdl | FileCheck %s --check-prefixes=CHECK,AMD
 
 gpu.module @m {
   // Rows of 64 elements: one index for 8 of them, one mask and one access of 16 bytes.
@@ -10,7 +10,9 @@ gpu.module @m {
   // CHECK: %[[STEP:.*]] = llvm.mlir.constant(64 : {{i32|i64}})
   // CHECK: %[[INDEX:.*]] = llvm.load %{{.*}} : !llvm.ptr{{.*}} -> i32
   // CHECK: %[[INSIDE:.*]] = llvm.icmp "ult"
-  // CHECK: llvm.cond_br
+  // NV: llvm.cond_br
+  // AMD-NOT: llvm.cond_br
+  // AMD: llvm.select %[[INSIDE]]
   // CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr{{.*}} -> vector<8xf16>
   // CHECK-NOT: llvm.load {{.*}} -> f16
   // CHECK: llvm.return
@@ -35,11 +37,16 @@ gpu.module @m {
   }
 
   // Each element has a mask: one access where all are true, otherwise one for each.
+  // On AMD one access and a selection for each.
   // CHECK-LABEL: llvm.func @masked
-  // CHECK: llvm.and
-  // CHECK: llvm.cond_br
-  // CHECK-DAG: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr{{.*}} -> vector<8xf16>
-  // CHECK-DAG: llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr{{.*}} -> f16
+  // NV: llvm.and
+  // NV: llvm.cond_br
+  // NV-DAG: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr{{.*}} -> vector<8xf16>
+  // NV-DAG: llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr{{.*}} -> f16
+  // AMD-NOT: llvm.cond_br
+  // AMD: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<7> -> vector<8xf16>
+  // AMD-COUNT-8: llvm.select %{{.*}}, %{{.*}}, %{{.*}} : i1, f16
+  // AMD-NOT: llvm.cond_br
   // CHECK: llvm.return
   gpu.func @masked(%a: memref<16x64xf16>, %m: memref<16x64xi1>, %c: memref<16x64xf16>) kernel attributes {tile.threads = 128 : i32} {
     %0 = tile.load %m : memref<16x64xi1> -> tensor<16x64xi1>
@@ -76,15 +83,21 @@ gpu.module @m {
     gpu.return
   }
 
-  // Up to a limit, elements are accessed without masks if none of them is past it.
+  // Up to a limit, elements are accessed without masks if none of them is past it. On AMD each
+  // access has a mask, which moves it past the end of a buffer resource.
   // CHECK-LABEL: llvm.func @limited
   // CHECK: %[[END:.*]] = llvm.intr.smax(%{{.*}}, %{{.*}})
   // CHECK: %[[EXTENT:.*]] = llvm.select %{{.*}}, %{{.*}}, %[[END]]
-  // CHECK: %[[LAST:.*]] = llvm.add %[[EXTENT]], %{{.*}}
-  // CHECK: llvm.icmp "sle" %{{.*}}, %[[LAST]]
-  // CHECK: llvm.cond_br
-  // CHECK: llvm.store %{{.*}} : vector<8xf16>
-  // CHECK: llvm.icmp "ult" %{{.*}}, %[[EXTENT]]
+  // NV: %[[LAST:.*]] = llvm.add %[[EXTENT]], %{{.*}}
+  // NV: llvm.icmp "sle" %{{.*}}, %[[LAST]]
+  // NV: llvm.cond_br
+  // NV: llvm.store %{{.*}} : vector<8xf16>
+  // NV: llvm.icmp "ult" %{{.*}}, %[[EXTENT]]
+  // AMD-NOT: llvm.cond_br
+  // AMD: %[[INSIDE:.*]] = llvm.icmp "ult" %{{.*}}, %[[EXTENT]]
+  // AMD: llvm.select %[[INSIDE]]
+  // AMD: llvm.store %{{.*}} : vector<8xf16>, !llvm.ptr<7>
+  // AMD-NOT: llvm.cond_br
   // CHECK: llvm.return
   gpu.func @limited(%a: memref<?x64xf16>, %c: memref<16x64xf16>, %first: index, %end: index) kernel attributes {tile.threads = 128 : i32} {
     %0 = tile.load %c[0, 0] : memref<16x64xf16> -> tensor<16x64xf16>

@@ -23,6 +23,7 @@
 #define TILEWS_DIALECT_TILE_ANALYSIS_SLICESOLVER_H
 
 #include "mlir/IR/Value.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -110,6 +111,12 @@ private:
   /// The value that is being evaluated.
   mlir::Value reader;
 };
+
+/// Calls `visit` with each operand that control flow passes on to `value`, a
+/// result of `branch` or an argument of its regions.
+void visitPassedOperands(mlir::RegionBranchOpInterface branch,
+                         mlir::Value value,
+                         llvm::function_ref<void(mlir::Value)> visit);
 
 } // namespace tilews::tile
 

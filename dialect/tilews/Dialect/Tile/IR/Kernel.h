@@ -41,6 +41,9 @@ struct KernelArgument {
   llvm::SmallVector<std::string> symbols;
   /// Memrefs: the alignment of the base pointer in bytes.
   int64_t alignment = 16;
+  /// Memrefs: the extents of the regions in which 32 bits hold each distance in
+  /// bytes, 0 for a whole extent of the buffer; empty if there is no such limit.
+  llvm::SmallVector<int64_t> reach;
 };
 
 enum class ParameterKind { Pointer, Extent, Stride, Scalar };

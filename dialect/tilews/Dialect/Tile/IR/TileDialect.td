@@ -82,6 +82,7 @@ def Tile_Dialect : Dialect {
     | `tile.symbols` | `["M", "K", ...]` | names of the extents, `""` for none; extents with the same name are equal, also across arguments; checked at launch |
     | `tile.divisible` | `array<i64: ...>` | a divisor of the extent of each dimension; checked at launch |
     | `tile.alignment` | `i64` | alignment of the base pointer in bytes, 16 if absent; checked at launch |
+    | `tile.reach` | `array<i64: ...>` | set by `--convert-tile-to-rocdl`: the extents of the regions of the memref that are accessed by 32-bit offsets in bytes, 0 for a whole extent of the memref; checked at launch |
 
     Attributes on loops and operations:
 
@@ -127,6 +128,7 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kSymbols = "tile.symbols";
     static constexpr ::llvm::StringLiteral kDivisible = "tile.divisible";
     static constexpr ::llvm::StringLiteral kAlignment = "tile.alignment";
+    static constexpr ::llvm::StringLiteral kReach = "tile.reach";
     static constexpr ::llvm::StringLiteral kNumStages = "tile.num_stages";
     static constexpr ::llvm::StringLiteral kSplitK = "tile.split_k";
     static constexpr ::llvm::StringLiteral kStreamK = "tile.stream_k";
