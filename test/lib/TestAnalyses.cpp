@@ -18,6 +18,7 @@
 
 #include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/Analysis/IndexSigns.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/BufferLayouts.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutInference.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/ArenaAccesses.h"
@@ -55,6 +56,22 @@ static LogicalResult printDivisibility(gpu::GPUFuncOp kernel, raw_ostream &os) {
   kernel.walk([&](CopyOp copy) {
     printer << copy << " moves " << getCopyVectorElements(copy, divisibility)
             << " elements at a time\n";
+  });
+  return success();
+}
+
+/// Prints which results of operations and arguments of regions may be negative.
+static LogicalResult printIndexSigns(gpu::GPUFuncOp kernel, raw_ostream &os) {
+  IndexSigns signs;
+  BriefPrinter printer(kernel, os);
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    SmallVector<Value> values(op->getResults());
+    for (mlir::Region &region : op->getRegions())
+      llvm::append_range(values, region.getArguments());
+    for (Value value : values)
+      if (value.getType().isIntOrIndex())
+        printer << value << ": "
+                << (signs.isNonNegative(value) ? "0 or more" : "any") << "\n";
   });
   return success();
 }
@@ -206,6 +223,8 @@ private:
 static const AnalysisTest kTests[] = {
     {"test-tile-divisibility", "Print the divisors of integers",
      printDivisibility},
+    {"test-tile-index-signs", "Print which integers may be negative",
+     printIndexSigns},
     {"test-tile-accesses", "Print accesses to memory", printAccesses},
     {"test-tile-liveness", "Print live intervals of shared memory",
      printLiveness},

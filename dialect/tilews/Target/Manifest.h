@@ -16,8 +16,9 @@
 //                     dtype, shape (a number, or the name of an extent, or
 //                     null), strides in elements (a number or null; `null`
 //                     instead of the list for row-major), divisible and
-//                     alignment in bytes; a scalar has name, dtype, and
-//                     unsigned if it is an integer without sign
+//                     alignment in bytes, and reach if offsets have 32 bits
+//                     (tile.reach); a scalar has name, dtype, and unsigned if
+//                     it is an integer without sign
 //   disjoint          pairs [a, b] of arguments that must not overlap in memory:
 //                     the kernel writes a and accesses b; null if not known
 //   parameters        what the kernel receives, in order: kind (pointer,

@@ -208,7 +208,8 @@ struct ExtractPattern : TilePattern<tensor::ExtractOp> {
                           "elements are in many threads; reduce it first");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value first = vector::ExtractOp::create(b, adaptor.getTensor(), int64_t(0));
-    rewriter.replaceOp(op, fromRegister(b, first, op.getType()));
+    Value scalar = fromRegister(b, first, op.getType());
+    rewriter.replaceOp(op, getTarget().emitUniform(b, scalar));
     return success();
   }
 };

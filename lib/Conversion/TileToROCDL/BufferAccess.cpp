@@ -39,6 +39,16 @@ static int64_t getFlags(const TargetInfo &info) {
   return 4 << 12 | 1 << 24 | 3 << 28;
 }
 
+/// LLVM finds that a loaded value is the same in all threads if its address is.
+/// It does not for the result of a reduction, and would then execute a loop over
+/// the lanes for each access by a resource that depends on it.
+Value ROCDLLowering::emitUniform(ImplicitLocOpBuilder &b, Value value) const {
+  Type type = value.getType();
+  if (!type.isInteger() || type.getIntOrFloatBitWidth() < 32)
+    return value;
+  return ROCDL::ReadfirstlaneOp::create(b, type, value);
+}
+
 Value ROCDLLowering::createBoundedPointer(ImplicitLocOpBuilder &b, Value base,
                                           Value bytes) const {
   MLIRContext *context = b.getContext();

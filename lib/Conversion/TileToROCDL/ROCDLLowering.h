@@ -35,6 +35,8 @@ public:
                            mlir::Type fp8) const override;
   mlir::Value emitExtFp8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                          mlir::Type fp8) const override;
+  mlir::Value emitUniform(mlir::ImplicitLocOpBuilder &b,
+                          mlir::Value value) const override;
   bool hasBoundedPointers() const override { return true; }
   mlir::Value createBoundedPointer(mlir::ImplicitLocOpBuilder &b,
                                    mlir::Value base,

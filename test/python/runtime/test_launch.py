@@ -138,6 +138,16 @@ REFUSED = {
         [FakeArray((65537, 32768))],
         "32-bit indices do .compile with index_bitwidth=64., found 2147516416",
     ),
+    "reach": (
+        [buffer("A", reach=[128, 64])],
+        [FakeArray((100, 1 << 24))],
+        "fewer than 2147483648 bytes between elements of one region, .*, found 4261",
+    ),
+    "reach with strides": (
+        [buffer("A", strides=[None, 1], reach=[0, 64])],
+        [FakeArray((8193, 64), strides=(1 << 17, 2))],
+        "fewer than 1073741824 bytes between .*, found 1073741950",
+    ),
     "packed": ([buffer("A", dtype="i4")], [FakeArray()], "arrays of i4 cannot be"),
     "integer": ([SCALAR], [1.5], "'n': expected an integer, found 1.5"),
     "range": ([SCALAR], [256], "expected an integer of 8 bits, found 256"),
@@ -159,6 +169,13 @@ def test_refused(case):
     arguments, args, message = REFUSED[case]
     with pytest.raises(LaunchError, match=message):
         prepare(make_manifest(arguments), *args)
+
+
+def test_large_arrays_within_reach():
+    manifest = make_manifest([buffer("A", reach=[128, 64])])
+    prepare(manifest, FakeArray((100, 1 << 23)))
+    manifest = make_manifest([buffer("A", strides=[None, 1], reach=[0, 64])])
+    prepare(manifest, FakeArray((8192, 64), strides=(1 << 17, 2)))
 
 
 def test_a_stride_of_an_extent_of_one_does_not_count():

@@ -149,6 +149,12 @@ public:
                              mlir::Value predicate) const {
     llvm_unreachable("target has no asynchronous copies");
   }
+  /// Returns `value`, an integer that all threads hold, where the target has
+  /// scalar registers in one of these.
+  virtual mlir::Value emitUniform(mlir::ImplicitLocOpBuilder &b,
+                                  mlir::Value value) const {
+    return value;
+  }
   /// Whether the target has pointers whose bounds the hardware checks.
   virtual bool hasBoundedPointers() const { return false; }
   /// Returns such a pointer to `bytes` bytes from `base` on: an i64 less than

@@ -9,6 +9,7 @@
 // RUN: tilews-opt %s --tile-set-target="chip=gfx942" --tilews-lay-out --convert-tile-to-rocdl="index-bitwidth=64" --canonicalize --cse | FileCheck %s --check-prefix=WIDE
 // RUN: tilews-translate %s --to=asm --kernel=copy --chip=gfx942 | FileCheck %s --check-prefix=ASM
 // RUN: tilews-translate %s --to=asm --kernel=copy --chip=gfx1201 | FileCheck %s --check-prefix=ASM12
+// RUN: tilews-translate %s --to=asm --kernel=reduced --chip=gfx942 | FileCheck %s --check-prefix=REDUCED
 
 gpu.module @m {
   // The rows past the end are past the last byte: no mask. Columns have one mask for all registers.
@@ -115,6 +116,28 @@ gpu.module @m {
     %x = tile.gather %A[0, 0] [64, 16] at(0 = %rows : tensor<64x1xi32>)
       : memref<?x16xf32> -> tensor<64x16xf32>
     tile.store %x to %C : tensor<64x16xf32> to memref<64x16xf32>
+    gpu.return
+  }
+
+  // The result of a reduction is the same in all threads: one scalar register has it, so that
+  // no loop over the lanes is needed for the resource.
+  // CHECK-LABEL: llvm.func @reduced
+  // CHECK: %[[START:.*]] = rocdl.readfirstlane %{{.*}} : i32
+  // CHECK: rocdl.make.buffer.rsrc
+  // CHECK: llvm.return
+  // REDUCED-LABEL: reduced:
+  // REDUCED-NOT: s_cbranch
+  // REDUCED: buffer_load
+  // REDUCED-NOT: s_cbranch
+  // REDUCED: s_endpgm
+  gpu.func @reduced(%A: memref<?xf32>, %C: memref<128xf32>, %I: memref<64xi32>)
+      kernel attributes {tile.threads = 64 : i32} {
+    %x = tile.load %I : memref<64xi32> -> tensor<64xi32>
+    %r = tile.reduce <max> %x {axis = 0 : i64} : tensor<64xi32> -> tensor<i32>
+    %n = tensor.extract %r[] : tensor<i32>
+    %i = arith.index_cast %n : i32 to index
+    %y = tile.load %A[%i] : memref<?xf32> -> tensor<128xf32>
+    tile.store %y to %C : tensor<128xf32> to memref<128xf32>
     gpu.return
   }
 

@@ -314,6 +314,15 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
+  // expected-error @below {{'tile.reach' expects array<i64: ...> with 1 extents, 0 for the buffer's, found array<i64: -1>}}
+  gpu.func @k(%A: memref<?xf32> {tile.reach = array<i64: -1>}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
   // expected-error @below {{'tile.divisible' expects array<i64: ...> with 1 positive divisors, found array<i64: 0>}}
   gpu.func @k(%A: memref<?xf32> {tile.divisible = array<i64: 0>}) kernel {
     gpu.return
