@@ -198,3 +198,53 @@ def count(X: tl.Tensor["n", tl.i32], F: tl.Tensor["m", tl.f32], start: tl.i32):
 @pytest.mark.parametrize("start", [-5, 0, 60, 2**31 - 100])
 def test_atomics(start, chip):
     check(count, [random(100, "i32"), random(70), start], chip)
+
+
+@tilews.kernel(threads=128)
+def matmul(
+    A: tl.Tensor["M, K:8", tl.f16],
+    B: tl.Tensor["K, N:8", tl.f16],
+    C: tl.Tensor["M, N", tl.f16],
+):
+    M, K = A.shape
+    N = B.shape[1]
+    bx, by = tl.grid(tl.cdiv(N, 128), tl.cdiv(M, 128))
+    As = tl.alloc_shared((128, 64), A.dtype)
+    Bs = tl.alloc_shared((64, 128), B.dtype)
+    acc = tl.zeros((128, 128), tl.f32)
+    for k in tl.range(tl.cdiv(K, 64)):
+        tl.copy(A[by * 128, k * 64], As)
+        tl.copy(B[k * 64, bx * 128], Bs)
+        acc = tl.gemm(As, Bs, acc)
+    C[by * 128, bx * 128] = acc.to(C.dtype)
+
+
+@pytest.mark.parametrize("chip", ["gfx942", "gfx950"])
+def test_the_loop_of_a_matmul_has_one_path(chip):
+    asm = matmul.compile(chip).asm
+    loop = next(
+        match[0]
+        for match in re.finditer(r"\n(\.LBB\w+):.*?s_cbranch_\w+ \1\n", asm, re.S)
+        if "v_mfma" in match[0]
+    )
+    assert len(branches(loop)) == 1
+    assert "global_load" not in asm and "global_store" not in asm
+    loads = re.findall(r"buffer_load_\w+|s_waitcnt vmcnt\(\d+\)", loop)
+    # All loads start before the first is waited for, and each is waited for by itself.
+    assert loads[:16] == ["buffer_load_dwordx4"] * 16
+    assert loads[16:] == [f"s_waitcnt vmcnt({n})" for n in range(15, -1, -1)]
+
+
+@tilews.kernel(threads=64)
+def line(X: tl.Tensor["n", "T"], Y: tl.Tensor["n", "T"]):
+    b = tl.grid(tl.cdiv(X.shape[0], 256))
+    tl.store(tl.load(X[b * 256], 256), Y[b * 256])
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("dtype", ["i8", "f16", "f32"])
+@pytest.mark.parametrize("n", [1, 255, 257, 509])
+def test_the_last_word_of_an_array(n, dtype, chip):
+    """LLVM may merge neighbors that are narrower than a word."""
+    asm = check(line, [random(n, dtype), np.zeros_like(random(n, dtype))], chip)
+    assert not branches(asm)
