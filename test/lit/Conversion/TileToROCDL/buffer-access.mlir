@@ -10,6 +10,7 @@
 // RUN: tilews-translate %s --to=asm --kernel=copy --chip=gfx942 | FileCheck %s --check-prefix=ASM
 // RUN: tilews-translate %s --to=asm --kernel=copy --chip=gfx1201 | FileCheck %s --check-prefix=ASM12
 // RUN: tilews-translate %s --to=asm --kernel=reduced --chip=gfx942 | FileCheck %s --check-prefix=REDUCED
+// RUN: tilews-translate %s --to=asm --kernel=narrow --chip=gfx942 | FileCheck %s --check-prefix=NARROW
 
 gpu.module @m {
   // The rows past the end are past the last byte: no mask. Columns have one mask for all registers.
@@ -138,6 +139,23 @@ gpu.module @m {
     %i = arith.index_cast %n : i32 to index
     %y = tile.load %A[%i] : memref<?xf32> -> tensor<128xf32>
     tile.store %y to %C : tensor<128xf32> to memref<128xf32>
+    gpu.return
+  }
+
+  // LLVM merges neighbors that are narrower than a word, also where they are not aligned. A word
+  // that the end of the buffer cuts would be dropped as a whole, so that each has a mask.
+  // CHECK-LABEL: llvm.func @narrow
+  // CHECK-COUNT-2: arith.select %{{.*}}, %{{.*}}, %{{.*}} : i32
+  // CHECK: llvm.return
+  // NARROW-LABEL: narrow:
+  // NARROW-NOT: buffer_load_dword
+  // NARROW-COUNT-2: buffer_load_ushort
+  // NARROW-NOT: buffer_load_dword
+  // NARROW: s_endpgm
+  gpu.func @narrow(%A: memref<?xf16>, %C: memref<128xf16>) kernel attributes {tile.threads = 64 : i32} {
+    %x = tile.load %A[0] {tile.layout = #tile.fragment<thread = (64):(2*d0), value = (2):(1*d0)>}
+      : memref<?xf16> -> tensor<128xf16>
+    tile.store %x to %C : tensor<128xf16> to memref<128xf16>
     gpu.return
   }
 
