@@ -58,6 +58,13 @@ def PlanPipelinePass : Pass<"tile-plan-pipeline"> {
     nested in another loop. Operations that cannot run ahead stay with the
     consumers, and a remark `tile-pipe-00NN` gives the reason.
 
+    On AMD GPUs, copies pass through registers, which hold the next tile while
+    this one is used. More than two slots are of no use there. So loops get two
+    stages, or one where two slots do not fit into shared memory, or where they
+    would leave a compute unit with fewer blocks and less than two waves on each
+    of its vector units. Stages by hand are kept if their slots fit. Remark
+    `tile-pipe-0018` names the sizes.
+
     Existing stages and orders are kept if each operation of the loop that is
     not a scalar computation has them. It is an error if they violate a
     dependence. If nothing runs ahead in such a plan, a remark is emitted and
