@@ -173,6 +173,13 @@ std::optional<Finding> KernelCheck::prove(const TaskProgram &program,
   }
 }
 
+/// Says that a fault depends on offsets, if it does.
+static Finding explainOffsets(Finding finding) {
+  if (finding.mayBeApart)
+    finding.text += ": the offsets of its writes are not known to be apart";
+  return finding;
+}
+
 /// Proves the whole kernel, or searches for a counterexample: an obstacle to a
 /// proof need not be a fault. Skips the proof if there is a fault, or if the
 /// budget is spent.
@@ -191,7 +198,8 @@ ScheduleVerdict KernelCheck::checkWhole() {
   if (finding && finding->isCertain)
     return makeVerdict(Kind::Counterexample, *finding);
   if (!findFault(/*isQuick=*/false))
-    return makeVerdict(Kind::Unsupported, obstacle ? *obstacle : *finding);
+    return makeVerdict(Kind::Unsupported,
+                       obstacle ? *obstacle : explainOffsets(*finding));
   ScheduleVerdict verdict = makeVerdict(Kind::Counterexample, fault->finding);
   verdict.inputs = std::move(fault->inputs);
   verdict.trace = std::move(fault->trace);

@@ -188,12 +188,11 @@ Outcome BarrierAccesses::checkThreads(const State &state, unsigned task,
 }
 
 Outcome BarrierAccesses::checkWrite(const State &state, unsigned task,
-                                    const BarrierEvent &event,
-                                    const PlaceAccess &access, PlaceSet places,
+                                    const BarrierEvent &event, PlaceSet places,
+                                    const Conflicts &conflicts,
                                     Finding &finding) const {
   Operation *op = model.eventOps[event.number];
   std::string writes = model.taskNames[task] + " writes to ";
-  Conflicts conflicts = parts.fills.getConflicts(state, task, access, places);
   if (!isOrderedBefore(state, task, places, conflicts))
     return fail(finding, op,
                 writes + model.places.getName(places) +
@@ -205,12 +204,34 @@ Outcome BarrierAccesses::checkWrite(const State &state, unsigned task,
   return checkThreads(state, task, op, places, conflicts, writes, finding);
 }
 
+/// Runs `check` with all conflicts of a write. If it fails, another run tells
+/// whether it would without those that depend on the values of offsets.
+Outcome BarrierAccesses::checkConflicts(
+    const State &state, unsigned task, const PlaceAccess &access,
+    PlaceSet places, Finding &finding,
+    llvm::function_ref<Outcome(const Conflicts &, Finding &)> check) const {
+  auto find = [&](bool isCertain) {
+    return parts.fills.getConflicts(state, task, access, places, isCertain);
+  };
+  Outcome outcome = check(find(/*isCertain=*/false), finding);
+  if (outcome == Outcome::Done)
+    return outcome;
+  Finding certain;
+  finding.mayBeApart =
+      check(find(/*isCertain=*/true), certain) == Outcome::Done;
+  return outcome;
+}
+
 Outcome BarrierAccesses::write(State &state, unsigned task,
                                const BarrierEvent &event,
                                const PlaceAccess &access, PlaceSet places,
                                Finding &finding) const {
   parts.fills.settle(state);
-  Outcome outcome = checkWrite(state, task, event, access, places, finding);
+  Outcome outcome = checkConflicts(
+      state, task, access, places, finding,
+      [&](const Conflicts &conflicts, Finding &found) {
+        return checkWrite(state, task, event, places, conflicts, found);
+      });
   if (outcome != Outcome::Done)
     return outcome;
   bool isCopy = event.executor == BarrierEvent::Executor::CpAsync;
@@ -325,15 +346,14 @@ Outcome BarrierAccesses::accessNeighbour(State &state, unsigned task,
 //===----------------------------------------------------------------------===//
 
 Outcome BarrierAccesses::checkLoad(State &state, unsigned task,
-                                   const BarrierEvent &event,
-                                   const PlaceAccess &access, PlaceSet places,
-                                   BarrierSlot slot, Finding &finding) const {
+                                   const BarrierEvent &event, PlaceSet places,
+                                   BarrierSlot slot, const Conflicts &conflicts,
+                                   Finding &finding) const {
   Operation *op = model.eventOps[event.number];
   std::string writes = model.taskNames[task] + " starts a copy to ";
   auto getName = [&](PlaceSet some) { return model.places.getName(some); };
   if (!parts.phases.checkUse(state, op, slot, finding))
     return Outcome::Wrong;
-  Conflicts conflicts = parts.fills.getConflicts(state, task, access, places);
   if (!isOrderedBefore(state, task, places, conflicts) ||
       (places & parts.copies.getRunningReads(state, task)))
     return fail(finding, op,
@@ -362,8 +382,11 @@ Outcome BarrierAccesses::startLoad(State &state, unsigned task,
                                    const PlaceAccess &access, PlaceSet places,
                                    BarrierSlot slot, Finding &finding) const {
   parts.fills.settle(state);
-  Outcome outcome =
-      checkLoad(state, task, event, access, places, slot, finding);
+  Outcome outcome = checkConflicts(
+      state, task, access, places, finding,
+      [&](const Conflicts &conflicts, Finding &found) {
+        return checkLoad(state, task, event, places, slot, conflicts, found);
+      });
   if (outcome != Outcome::Done)
     return outcome;
   parts.knowledge.forget(state, ClockRows::OfLoads, places);

@@ -44,8 +44,12 @@ private:
                 const PlaceAccess &access, PlaceSet places,
                 Finding &finding) const;
   Outcome checkWrite(const State &state, unsigned task,
-                     const BarrierEvent &event, const PlaceAccess &access,
-                     PlaceSet places, Finding &finding) const;
+                     const BarrierEvent &event, PlaceSet places,
+                     const Conflicts &conflicts, Finding &finding) const;
+  Outcome checkConflicts(
+      const State &state, unsigned task, const PlaceAccess &access,
+      PlaceSet places, Finding &finding,
+      llvm::function_ref<Outcome(const Conflicts &, Finding &)> check) const;
   Outcome update(State &state, unsigned task, const BarrierEvent &event,
                  const PlaceAccess &access, PlaceSet places,
                  Finding &finding) const;
@@ -53,8 +57,8 @@ private:
                     const PlaceAccess &access, PlaceSet places,
                     BarrierSlot slot, Finding &finding) const;
   Outcome checkLoad(State &state, unsigned task, const BarrierEvent &event,
-                    const PlaceAccess &access, PlaceSet places,
-                    BarrierSlot slot, Finding &finding) const;
+                    PlaceSet places, BarrierSlot slot,
+                    const Conflicts &conflicts, Finding &finding) const;
   Outcome checkSharing(const State &state, unsigned task,
                        const BarrierEvent &event, PlaceSet places,
                        Finding &finding) const;

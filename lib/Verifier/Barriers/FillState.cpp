@@ -46,11 +46,18 @@ void FillState::forEach(FnT fn) const {
 
 FillState::Conflicts FillState::getConflicts(const State &state, unsigned task,
                                              const PlaceAccess &access,
-                                             PlaceSet places) const {
-  if (!first[access.buffer])
-    return {places, places, places, 0};
-  Conflicts conflicts = {};
+                                             PlaceSet places,
+                                             bool isCertain) const {
   const FillParts &fill = model.fills[access.buffer];
+  Conflicts conflicts = {};
+  auto mayBeApart = [&](unsigned write) {
+    return isCertain && !fill.overlapAlways(access.write, write);
+  };
+  if (!first[access.buffer]) {
+    if (llvm::any_of(llvm::seq(fill.size()), mayBeApart))
+      return conflicts;
+    return {places, places, places, 0};
+  }
   const auto &buffer = model.places.getBuffers()[access.buffer];
   for (unsigned i = 0; i < buffer.getNumPlaces(); ++i) {
     PlaceSet place = PlaceSet(1) << (buffer.first + i);
@@ -63,7 +70,7 @@ FillState::Conflicts FillState::getConflicts(const State &state, unsigned task,
       bool isPart =
           !fill.overlap(access.write, write) ||
           (write == access.write && fill.isFresh(write) && !isEarlier);
-      if (!isOpen || isPart)
+      if (!isOpen || isPart || mayBeApart(write))
         continue;
       if (fill.isBy(write, FillParts::CpAsync))
         conflicts.copies |= place;

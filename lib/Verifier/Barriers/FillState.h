@@ -41,8 +41,10 @@ public:
     /// with writes by other threads of the task.
     PlaceSet threads;
   };
+  /// With `isCertain`, only those that exist for all values of the offsets.
   Conflicts getConflicts(const State &state, unsigned task,
-                         const PlaceAccess &access, PlaceSet places) const;
+                         const PlaceAccess &access, PlaceSet places,
+                         bool isCertain = false) const;
   /// `task` makes a write to `places`.
   void addWrite(State &state, const PlaceAccess &access, PlaceSet places) const;
   /// `task` arrives at a barrier or closes a group: its next writes belong to

@@ -88,11 +88,15 @@ Outcome ChannelAccesses::fill(State &state, Operation *op,
                 "slot " + Twine(model.getSlot(cursor)) +
                     " is filled while other threads may still read it: a "
                     "tile.barrier must come before");
-  if (parts.contents.overlapsCopy(state, access, cursor))
-    return fail(finding, op,
-                "slot " + Twine(model.getSlot(cursor)) +
-                    " is written twice in one transaction: nothing orders an "
-                    "asynchronous copy and another write of the same bytes");
+  if (parts.contents.overlapsCopy(state, access, cursor)) {
+    fail(finding, op,
+         "slot " + Twine(model.getSlot(cursor)) +
+             " is written twice in one transaction: nothing orders an "
+             "asynchronous copy and another write of the same bytes");
+    finding.mayBeApart =
+        !parts.contents.overlapsCopy(state, access, cursor, /*isCertain=*/true);
+    return Outcome::Wrong;
+  }
   parts.contents.fill(state, access, cursor);
   return Outcome::Done;
 }

@@ -53,7 +53,7 @@ void SlotContents::fill(State &state, const SlotAccess &access,
 }
 
 bool SlotContents::overlapsCopy(const State &state, const SlotAccess &access,
-                                ChannelCursor slot) const {
+                                ChannelCursor slot, bool isCertain) const {
   const ChannelModel::Channel &channel = model.getChannel(slot);
   const FillParts &fill = channel.fills[access.buffer];
   unsigned own = channel.writes[access.write].second;
@@ -62,6 +62,7 @@ bool SlotContents::overlapsCopy(const State &state, const SlotAccess &access,
     bool isMade = state[getWord(slot, Writes)] >> bit & 1;
     bool isPart = number == own && fill.isFresh(own);
     if (isMade && buffer == access.buffer && !isPart &&
+        (!isCertain || fill.overlapAlways(own, number)) &&
         (access.isCopy || fill.isCopy(number)) && fill.overlap(own, number))
       return true;
   }

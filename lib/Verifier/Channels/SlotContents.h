@@ -50,9 +50,10 @@ public:
     state[getWord(slot, Writes)] = 0;
   }
   /// Whether an asynchronous copy of this transaction may overlap `access`, or
-  /// `access` is one, and overlaps an earlier write.
+  /// `access` is one, and overlaps an earlier write. With `isCertain`, whether
+  /// they do for all values of their offsets.
   bool overlapsCopy(const State &state, const SlotAccess &access,
-                    ChannelCursor slot) const;
+                    ChannelCursor slot, bool isCertain = false) const;
 
   bool isFilled(const State &state, const SlotAccess &access,
                 ChannelCursor slot) const {

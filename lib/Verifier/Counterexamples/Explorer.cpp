@@ -42,6 +42,12 @@ static constexpr uint64_t kMaxQuickSeed = 20;
 
 Explorer::Explorer(const TaskProgram &program, const Rules &rules)
     : program(program), rules(rules), inputs(program) {
+  program.getTasks().front().op->walk([&](Operation *op) {
+    if (!rules.isEvent(op))
+      return;
+    if (auto region = findWrittenRegion(op))
+      regions.insert({op, *region});
+  });
   // Few iterations first: short traces are easy to read.
   for (int64_t number : {1, 2, 3, 4, 5, 6, 8, 11, 0})
     scenarios.push_back({number, 0});
@@ -236,6 +242,8 @@ void Explorer::list(Block &block, unsigned task, Trace &trace) {
         TraceEvent event{&op, {}};
         for (Value input : rules.getInputs(&op))
           event.inputs.push_back(get(input));
+        if (auto it = regions.find(&op); it != regions.end())
+          event.written = findOffsets(it->second.getNumbers());
         trace.events.push_back(std::move(event));
       }
       evaluate(&op);
@@ -359,6 +367,9 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
           break;
         }
         past.push_back({task, &event});
+        if (outcome == Outcome::Wrong && finding.mayBeApart &&
+            !overlapsEarlier(past))
+          return std::nullopt;
         // With a trap ahead, the fault need not come first.
         if (outcome == Outcome::Wrong)
           return mayTrap ? std::nullopt
@@ -376,6 +387,26 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
   if (!stuck.op && rules.finish(state, stuck))
     return std::nullopt;
   return describe(stuck, past);
+}
+
+/// Whether the last event writes to bytes that its task has written to, and that
+/// writes cannot have ended since.
+bool Explorer::overlapsEarlier(
+    ArrayRef<std::pair<unsigned, const TraceEvent *>> past) const {
+  auto [task, last] = past.back();
+  if (!last->written)
+    return false;
+  const WrittenRegion &region = regions.at(last->op);
+  for (auto [other, event] : llvm::reverse(past.drop_back())) {
+    if (other != task)
+      continue;
+    if (mayEndWrites(event->op))
+      return false;
+    if (event->written &&
+        overlap(region, *last->written, regions.at(event->op), *event->written))
+      return true;
+  }
+  return false;
 }
 
 Counterexample Explorer::describe(

@@ -9,6 +9,7 @@
 #define TILEWS_LIB_VERIFIER_COUNTEREXAMPLES_EXPLORER_H
 
 #include "Verifier/Counterexamples/ScenarioInputs.h"
+#include "Verifier/Counterexamples/WrittenRegions.h"
 
 namespace tilews::verifier {
 
@@ -40,6 +41,8 @@ private:
   struct TraceEvent {
     mlir::Operation *op;
     llvm::SmallVector<int64_t, 2> inputs;
+    /// The numbers of the region that it writes to; none if one is unknown.
+    std::optional<llvm::SmallVector<int64_t>> written = {};
   };
   struct Trace {
     std::vector<TraceEvent> events;
@@ -70,6 +73,8 @@ private:
   int64_t get(mlir::Value value);
   void set(mlir::Value value, std::optional<UniformValue> known);
   std::optional<Counterexample> order(llvm::ArrayRef<Trace> traces);
+  bool overlapsEarlier(
+      llvm::ArrayRef<std::pair<unsigned, const TraceEvent *>> past) const;
   Counterexample
   describe(const Finding &finding,
            llvm::ArrayRef<std::pair<unsigned, const TraceEvent *>> past) const;
@@ -77,6 +82,8 @@ private:
   const TaskProgram &program;
   const Rules &rules;
   ScenarioInputs inputs;
+  /// What events write to, if it is known where.
+  llvm::DenseMap<mlir::Operation *, WrittenRegion> regions;
   /// The scenarios, and how many have been tried.
   std::vector<ScenarioInputs::Scenario> scenarios;
   size_t numTried = 0;

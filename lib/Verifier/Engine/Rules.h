@@ -31,6 +31,9 @@ struct Finding {
   std::string otherText = {};
   /// The schedule is wrong for all arguments.
   bool isCertain = false;
+  /// There is no fault if two regions that `op` and an earlier write access are
+  /// apart, which the offsets alone do not show.
+  bool mayBeApart = false;
 };
 
 /// The number of the task that runs `op`: 0 outside of roles, then the roles in

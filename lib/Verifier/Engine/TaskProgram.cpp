@@ -229,6 +229,20 @@ void TaskProgram::needOrigins() {
   }
 }
 
+/// Adds where events write to shared memory, so that an execution knows which
+/// writes overlap.
+void TaskProgram::needWrittenOffsets() {
+  kernel.walk([&](Operation *op) {
+    if (!rules.isEvent(op))
+      return;
+    for (const SharedAccess &access : getSharedAccesses(op))
+      if (access.writes() && access.region)
+        for (OpFoldResult offset : access.region->offsets)
+          if (auto value = dyn_cast<Value>(offset))
+            need(value);
+  });
+}
+
 void TaskProgram::drain() {
   while (!pending.empty()) {
     Value value = pending.pop_back_val();
@@ -421,8 +435,11 @@ std::optional<Finding> TaskProgram::build(bool toExecute) {
   drain();
   needAssertions(/*withAll=*/toExecute);
   drain();
-  if (toExecute)
+  if (toExecute) {
+    needWrittenOffsets();
+    drain();
     needOrigins();
+  }
   track();
   collectSteps();
   collectInner();

@@ -123,6 +123,7 @@ private:
   void findStableReads();
   void needCopied(mlir::Operation *op);
   void needOrigins();
+  void needWrittenOffsets();
   void printOperation(mlir::Operation *op, llvm::raw_ostream &os) const;
 
   mlir::gpu::GPUFuncOp kernel;

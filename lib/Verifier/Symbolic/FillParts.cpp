@@ -173,8 +173,9 @@ unsigned FillParts::add(Operation *op, unsigned task,
   Writer writer = hasInst(op, InstKind::Tma)       ? Tma
                   : hasInst(op, InstKind::CpAsync) ? CpAsync
                                                    : Threads;
-  PartWrite write{task,   writer, /*isFresh=*/false, access.atomic.has_value(),
-                  Type(), getRanges(access)};
+  PartWrite write{
+      task,   writer,           /*isFresh=*/false, access.atomic.has_value(),
+      Type(), getRanges(access)};
   if (auto store = dyn_cast<StoreOp>(op))
     write.stored = store.getValue().getType();
   if (write.ranges)
@@ -210,6 +211,13 @@ bool FillParts::overlap(unsigned a, unsigned b) const {
   return llvm::none_of(llvm::zip(*x, *y), [](auto pair) {
     return areDisjoint(std::get<0>(pair), std::get<1>(pair));
   });
+}
+
+bool FillParts::overlapAlways(unsigned a, unsigned b) const {
+  const auto &x = writes[a].ranges, &y = writes[b].ranges;
+  auto isConstant = [](const Range &range) { return !range.root; };
+  return x && y && llvm::all_of(*x, isConstant) &&
+         llvm::all_of(*y, isConstant) && overlap(a, b);
 }
 
 bool FillParts::clash(unsigned a, unsigned b) const {

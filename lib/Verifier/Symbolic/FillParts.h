@@ -52,6 +52,8 @@ public:
   /// Whether two writes may access the same bytes. Two executions of one write
   /// do.
   bool overlap(unsigned a, unsigned b) const;
+  /// Whether two writes that may overlap do so for all values of their offsets.
+  bool overlapAlways(unsigned a, unsigned b) const;
   /// Whether different threads may make two overlapping writes: not if both
   /// are stores of the same distribution of elements to threads.
   bool clash(unsigned a, unsigned b) const;
