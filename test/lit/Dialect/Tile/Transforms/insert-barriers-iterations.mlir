@@ -127,7 +127,7 @@ gpu.module @iterations [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // A row and a column at one offset meet, in the same iteration and in others.
+  // A row and a column at one offset overlap, in the same iteration and in others.
   // CHECK-LABEL: gpu.func @rows_and_columns
   // CHECK: scf.for
   // CHECK-NEXT: tile.barrier{{$}}
