@@ -57,8 +57,8 @@ SmallVector<SlotUse> tile::getSlotUses(ChannelOp channel) {
         slots.push_back(slot.getResult());
     for (size_t i = 0; i < slots.size(); ++i)
       for (OpOperand &use : slots[i].getUses()) {
-        if (auto view = dyn_cast<ViewOp>(use.getOwner()))
-          slots.push_back(view.getResult());
+        if (auto view = dyn_cast<ViewLikeOpInterface>(use.getOwner()))
+          slots.push_back(view.getViewDest());
         else
           uses.push_back({buffer, &use});
       }
