@@ -62,3 +62,54 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// wgmma reads a part of a slot that threads have filled: the producer fences.
+
+!P = memref<2x2x64x64xf16, #wg>
+!p = memref<2x64x64xf16, #wg>
+!h = memref<64x64xf16, #wg>
+
+// PROVED: tile-verify-0002: schedule of @part is proved
+gpu.module @parts [#nvvm.target<chip = "sm_90a">] {
+  // CHECK-LABEL: gpu.func @part
+  gpu.func @part(%A: memref<2x64x64xf16>, %C: memref<64x64xf32>, %n: index) kernel
+      attributes {tile.threads = 256 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %S = tile.alloc_shared : !P
+    %ch = tile.channel(%S) {producer = #tile.producer<simt>} : !P -> !tile.channel<2>
+    tile.specialize {
+      tile.role @math warps(4) {
+        %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+        %q0 = tile.cursor : !tile.cursor<2>
+        %e:2 = scf.for %k = %c0 to %n step %c1 iter_args(%q = %q0, %acc = %zero) -> (!tile.cursor<2>, tensor<64x64xf32>) {
+          tile.wait %ch[%q] : !tile.channel<2>
+          %s = tile.slot %S[%q] : !P -> !p
+          %a = tile.subview %s[0, 0, 0] [1, 64, 64] : !p to !h
+          %b = tile.subview %s[1, 0, 0] [1, 64, 64] : !p to !h
+          %r = tile.gemm %a, %b, %acc {tile.inst = #tile.inst<wgmma>} : !h, !h -> tensor<64x64xf32>
+          tile.release %ch[%q] : !tile.channel<2>
+          %q1 = tile.advance %q : !tile.cursor<2>
+          scf.yield %q1, %r : !tile.cursor<2>, tensor<64x64xf32>
+        }
+        tile.store %e#1 to %C : tensor<64x64xf32> to memref<64x64xf32>
+      }
+      // CHECK: tile.role @load warps(4)
+      tile.role @load warps(4) {
+        %p0 = tile.cursor : !tile.cursor<2>
+        %e = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0) -> (!tile.cursor<2>) {
+          tile.acquire %ch[%p] : !tile.channel<2>
+          %s = tile.slot %S[%p] : !P -> !p
+          // CHECK: tile.copy
+          // CHECK-NEXT: tile.proxy_fence
+          // CHECK-NEXT: tile.mbarrier_arrive
+          tile.copy %A to %s {tile.inst = #tile.inst<simt>} : memref<2x64x64xf16> to !p
+          tile.commit %ch[%p] : !tile.channel<2>
+          %p1 = tile.advance %p : !tile.cursor<2>
+          scf.yield %p1 : !tile.cursor<2>
+        }
+      }
+    }
+    gpu.return
+  }
+}
