@@ -20,6 +20,7 @@
 
 #include "tilews/Target/Manifest.h"
 
+#include "tilews/Conversion/Common/DeviceVariables.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/ArgumentAliases.h"
 #include "tilews/Dialect/Tile/IR/Kernel.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
@@ -317,6 +318,30 @@ static json::Object getResources(const KernelResources &resources,
   return object;
 }
 
+/// Adds what the launch has to do for prints and assertions.
+static void addDeviceVariables(json::Object &manifest,
+                               FunctionOpInterface kernel) {
+  auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
+  if (module.lookupSymbol<LLVM::GlobalOp>(kPrintedVariable))
+    manifest["prints"] = true;
+  auto failure = module.lookupSymbol<LLVM::GlobalOp>(kFailureVariable);
+  auto assertions =
+      failure ? failure->getAttrOfType<ArrayAttr>(kAssertions) : nullptr;
+  if (!assertions)
+    return;
+  json::Array list;
+  for (auto each : assertions.getAsRange<DictionaryAttr>()) {
+    auto message = each.getAs<StringAttr>("message");
+    if (!message)
+      return; // No list of ours.
+    json::Object assertion{{"message", json::fixUTF8(message.getValue())}};
+    if (auto shape = each.getAs<DenseI64ArrayAttr>("shape"))
+      assertion["shape"] = json::Array(shape.asArrayRef());
+    list.push_back(std::move(assertion));
+  }
+  manifest["assertions"] = std::move(list);
+}
+
 FailureOr<json::Object> tilews::getManifest(FunctionOpInterface kernel,
                                             const TargetInfo &target,
                                             const KernelResources *resources) {
@@ -357,6 +382,7 @@ FailureOr<json::Object> tilews::getManifest(FunctionOpInterface kernel,
       {"tensor_maps", std::move(tensorMaps)},
       {"resources", nullptr}};
   addGrid(manifest, kernel, arguments);
+  addDeviceVariables(manifest, kernel);
   if (auto cluster =
           kernel->getAttrOfType<DenseI32ArrayAttr>(TileDialect::kCluster))
     manifest["cluster"] = json::Array(cluster.asArrayRef());

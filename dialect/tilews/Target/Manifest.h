@@ -43,6 +43,11 @@
 //                     position among dims and its size (see docs/launch.md).
 //                     Extents and strides are expressions as for the grid, and
 //                     {"stride": [argument, dimension]}, in elements
+//   prints            true if the kernels print: __tilews_printed has two i32, the
+//                     lines since the launch and their limit, which the launch sets
+//   assertions        message and, for fragments, shape of each assertion; not
+//                     there without one. __tilews_failure is the address of two
+//                     i64 that the host can read after a failure (docs/launch.md)
 //   resources         registers, spills and so on, null if not known
 //   code_sha256       of the file with the code, in hexadecimal digits; added
 //                     where both are written together

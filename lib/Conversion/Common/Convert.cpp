@@ -320,6 +320,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateConvertLayoutPatterns(converter, lowering, patterns);
   populateMatmulPatterns(converter, lowering, patterns);
   populateDebugPatterns(converter, lowering, patterns);
+  populateAssertionPatterns(converter, lowering, patterns);
   if (addPatterns && failed(addPatterns(kernel, converter, lowering, patterns)))
     return failure();
   populateRegionPatterns(converter, patterns, legal);

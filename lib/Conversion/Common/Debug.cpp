@@ -1,23 +1,26 @@
-//===- Debug.cpp - Printing and assertions --------------------------------===//
+//===- Debug.cpp - Printing from a kernel ---------------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// `tile.print` and `tile.assert` become calls of the device's printf. A
-// fragment is printed by all threads, one line for each register, with the
-// coordinates of its element:
+// `tile.print` becomes calls of the device's printf, in the form of the
+// interpreter. A fragment is printed by all threads, one line for each
+// register, with the block and the coordinates of its element:
 //
-//   tile.print "x" %x : tensor<4x8xf32>   ->   x [0, 3] 1.5
+//   tile.print "x" %x : tensor<4x8xf32>   ->   block (2, 0, 0): x (0, 3) 1.5
 //
 // Registers past the extents of the fragment, which layouts of more threads
-// than elements have, print nothing. A failed assertion prints its message and
-// traps.
+// than elements have, print nothing. A variable of the module counts lines; the
+// launch resets it. Lines past the limit, which is beside it, are left out, and
+// the first of them says so.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
+
+#include "tilews/Conversion/Common/DeviceVariables.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -63,7 +66,8 @@ struct PrintPattern : TilePattern<PrintOp> {
       return op.emitError("printing from a kernel is not supported on ")
              << getTarget().info.chip << "; remove the tile.print";
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    std::string message = escape(op.getMessage());
+    std::string message =
+        "block (%d, %d, %d): " + escapeFormat(op.getMessage());
     Value threadId = getThreadId(b, op);
     for (auto [place, original, value] :
          llvm::enumerate(op.getValues(), adaptor.getValues())) {
@@ -76,17 +80,31 @@ struct PrintPattern : TilePattern<PrintOp> {
     }
     if (op.getValues().empty())
       createGuarded(b, isFirstThread(b, threadId),
-                    [&] { getTarget().emitPrintf(b, message + "\n", {}); });
+                    [&] { printLine(b, message, {}); });
     rewriter.eraseOp(op);
     return success();
   }
 
-  /// Escapes the message, which is text and not a format.
-  static std::string escape(StringRef message) {
-    std::string escaped;
-    for (char c : message)
-      escaped += c == '%' ? std::string("%%") : std::string(1, c);
-    return escaped;
+  /// Prints the block, by the start of the format, and other values, unless
+  /// enough lines have been printed.
+  void printLine(ImplicitLocOpBuilder &b, const std::string &format,
+                 ArrayRef<Value> values) const {
+    auto [number, limit] = countPrintedLine(b);
+    Value prints =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number, limit);
+    createGuarded(b, prints, [&] {
+      SmallVector<Value> operands = getBlockCoordinates(b, getTarget());
+      operands.append(values.begin(), values.end());
+      getTarget().emitPrintf(b, format + "\n", operands);
+    });
+    Value isNext =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, limit);
+    createGuarded(b, isNext, [&] {
+      getTarget().emitPrintf(b,
+                             "... and more; TILEWS_PRINT_LINES=0 prints all "
+                             "that kernels print\n",
+                             {});
+    });
   }
 
   void printScalar(ImplicitLocOpBuilder &b, StringRef message, Type type,
@@ -94,21 +112,21 @@ struct PrintPattern : TilePattern<PrintOp> {
     createGuarded(b, isFirstThread(b, threadId), [&] {
       auto [printable, format] =
           toPrintable(b, getTarget(), value, type, isUnsigned);
-      getTarget().emitPrintf(b, (message + " " + format + "\n").str(),
-                             printable);
+      printLine(b, (message + " " + format).str(), printable);
     });
   }
 
   void printFragment(ImplicitLocOpBuilder &b, StringRef message,
                      RankedTensorType type, Value vector, bool isUnsigned,
                      Value threadId) const {
-    FragmentIndexer indexer(b, getFragmentLayout(type), type.getShape(),
-                            threadId);
+    FragmentLayout layout = getFragmentLayout(type);
+    FragmentIndexer indexer(b, layout, type.getShape(), threadId);
+    Value owns = getOwnerPredicate(b, layout, threadId);
     SmallVector<Value> registers = unpack(b, vector);
     for (size_t v = 0; v < registers.size(); ++v) {
       SmallVector<Value> operands;
-      std::string format = (message + " [").str();
-      Value inside;
+      std::string format = (message + " (").str();
+      Value inside = owns;
       for (int64_t dim = 0; dim < type.getRank(); ++dim) {
         Value coord = arith::ConstantOp::create(
             b, b.getI32IntegerAttr(indexer.getConstants(v)[dim]));
@@ -116,6 +134,8 @@ struct PrintPattern : TilePattern<PrintOp> {
           coord = arith::AddIOp::create(b, base, coord);
         operands.push_back(coord);
         format += dim ? ", %d" : "%d";
+        if (!indexer.overCovers(dim))
+          continue;
         Value extent = arith::ConstantOp::create(
             b, b.getI32IntegerAttr(type.getDimSize(dim)));
         Value holds =
@@ -129,62 +149,10 @@ struct PrintPattern : TilePattern<PrintOp> {
                         fromRegister(b, registers[v], type.getElementType()),
                         type.getElementType(), isUnsigned);
         operands.push_back(printable);
-        getTarget().emitPrintf(b, format + "] " + number.str() + "\n",
-                               operands);
+        printLine(b, format + ") " + number.str(), operands);
       };
       createGuarded(b, inside, print);
     }
-  }
-};
-
-struct AssertPattern : TilePattern<AssertOp> {
-  using TilePattern::TilePattern;
-
-  LogicalResult
-  matchAndRewrite(AssertOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value condition = adaptor.getCondition();
-    if (auto fragment = dyn_cast<RankedTensorType>(op.getCondition().getType()))
-      condition =
-          getFragmentCondition(b, fragment, condition, getThreadId(b, op));
-    Value truth = arith::ConstantOp::create(b, b.getBoolAttr(true));
-    Value fails = arith::XOrIOp::create(b, condition, truth);
-    createGuarded(b, fails, [&] {
-      getTarget().emitPrintf(
-          b,
-          "assertion failed: " + PrintPattern::escape(op.getMessage()) + "\n",
-          {});
-      LLVM::Trap::create(b);
-    });
-    rewriter.eraseOp(op);
-    return success();
-  }
-
-  /// Returns whether the condition holds in all registers of this thread that
-  /// hold an element.
-  Value getFragmentCondition(ImplicitLocOpBuilder &b, RankedTensorType type,
-                             Value vector, Value threadId) const {
-    FragmentIndexer indexer(b, getFragmentLayout(type), type.getShape(),
-                            threadId);
-    Value all = arith::ConstantOp::create(b, b.getBoolAttr(true));
-    for (auto [v, value] : llvm::enumerate(unpack(b, vector))) {
-      for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-        if (!indexer.overCovers(dim))
-          continue;
-        Value coord = arith::ConstantOp::create(
-            b, b.getI32IntegerAttr(indexer.getConstants(v)[dim]));
-        if (Value base = indexer.getBase(dim))
-          coord = arith::AddIOp::create(b, base, coord);
-        Value extent = arith::ConstantOp::create(
-            b, b.getI32IntegerAttr(type.getDimSize(dim)));
-        Value outside =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::uge, coord, extent);
-        value = arith::OrIOp::create(b, value, outside);
-      }
-      all = arith::AndIOp::create(b, all, value);
-    }
-    return all;
   }
 };
 
@@ -193,5 +161,5 @@ struct AssertPattern : TilePattern<AssertOp> {
 void tilews::populateDebugPatterns(const TileTypeConverter &converter,
                                    LoweringContext &lowering,
                                    RewritePatternSet &patterns) {
-  patterns.add<PrintPattern, AssertPattern>(converter, lowering);
+  patterns.add<PrintPattern>(converter, lowering);
 }

@@ -145,6 +145,10 @@ static Value createString(ImplicitLocOpBuilder &b, gpu::GPUModuleOp module,
   SymbolTable symbols(module);
   OpBuilder global = OpBuilder::atBlockBegin(module.getBody());
   std::string value = text.str() + '\0';
+  // The registers of a fragment print with one format.
+  for (auto known : module.getOps<LLVM::GlobalOp>())
+    if (known.getConstant() && known.getValueOrNull() == b.getStringAttr(value))
+      return LLVM::AddressOfOp::create(b, known);
   auto type = LLVM::LLVMArrayType::get(b.getI8Type(), value.size());
   auto string = LLVM::GlobalOp::create(
       global, b.getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Internal,

@@ -6,6 +6,7 @@ import ctypes
 import functools
 from typing import Any
 
+from .device_variables import DeviceVariables
 from .launch import Plan
 from .launch_errors import BackendError
 from .tensor_maps import BYTES as TENSOR_MAP_BYTES
@@ -56,10 +57,11 @@ def _check(what: str, result: tuple[Any, ...]) -> Any:
         detail = text.decode() if text else ""
         text = f"{what} failed: {status.name} {detail}".rstrip()
         if status.name.removeprefix("CUDA_ERROR_") in _FAILED_KERNEL:
+            failure = DeviceVariables.find_failure()
             text += (
                 "; a kernel that was started before failed, and every later call fails "
-                "with it: if it has assertions, stdout has the message of the one that "
-                "did not hold; the program has to be started again"
+                f"with it: {failure or 'it reported no assertion that did not hold'}; "
+                "the program has to be started again"
             )
         raise BackendError(text)
     return values[0] if values else None
@@ -141,6 +143,7 @@ class CudaFunction:
             f"finding kernel '{name}'",
             driver.cuModuleGetFunction(self._module, name.encode()),
         )
+        self._variables = DeviceVariables(driver, _check, self._module, manifest)
         self._shared_bytes = manifest["shared_bytes"]
         self._block = tuple(manifest["block"])
         self._cluster = tuple(manifest["cluster"] or (1, 1, 1))
@@ -179,6 +182,7 @@ class CudaFunction:
         self._activate()
         for producer in plan.producers:
             self._wait_for(producer, stream)
+        self._variables.prepare(stream)
         for tensor_map in plan.tensor_maps:
             tensor_map.update(plan.values[tensor_map.slot], self._encode)
         if self._cluster != (1, 1, 1):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,10 +16,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..runtime.launch_errors import LaunchError
+from ..runtime.device_variables import print_limit
 
-#: Lines that one run prints, unless the variable TILEWS_PRINT_LINES says otherwise.
-_MOST_LINES = 1000
 _ELEMENT = re.compile(r"(block \([\d, ]+\): .*?) \(([\d, ]*)\) (\S+)")
 _BREAKPOINT = re.compile(r"block \((\d+), (\d+), (\d+)\): breakpoint (?=\[)")
 
@@ -44,13 +41,8 @@ class Printer:
     """Shows what one run of a kernel prints."""
 
     def __init__(self) -> None:
-        text = os.environ.get("TILEWS_PRINT_LINES", str(_MOST_LINES))
-        if not text.isdecimal():
-            raise LaunchError(
-                "TILEWS_PRINT_LINES: expected the number of lines that a run prints, "
-                f"or 0 for any number, found {text!r}"
-            )
-        self._left = int(text) or math.inf
+        limit = print_limit()
+        self._left = math.inf if limit is None else limit
 
     def show(self, text: str) -> None:
         """Prints the values of one print of a block, or opens a debugger for them."""

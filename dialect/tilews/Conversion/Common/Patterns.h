@@ -178,6 +178,9 @@ void populateSimtMatmulPatterns(const TileTypeConverter &converter,
 void populateDebugPatterns(const TileTypeConverter &converter,
                            LoweringContext &lowering,
                            mlir::RewritePatternSet &patterns);
+void populateAssertionPatterns(const TileTypeConverter &converter,
+                               LoweringContext &lowering,
+                               mlir::RewritePatternSet &patterns);
 /// Shifts, divisions and conversions to integers that have a result for all
 /// operands, as operations of LLVM.
 void populateTotalArithmeticPatterns(const mlir::LLVMTypeConverter &converter,

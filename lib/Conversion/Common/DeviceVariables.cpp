@@ -1,0 +1,146 @@
+//===- DeviceVariables.cpp - What a launch shares with kernels ------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Variables of a module that kernels with prints and assertions have, and no
+// others. A launch finds them by their names; where nobody does, the kernels
+// work all the same: then 1000 lines are printed in all, and no failure is
+// reported.
+//
+// After a trap the memory of the GPU cannot be read. Therefore a failure is
+// written to memory of the host, whose address the launch stores. Of several
+// threads that fail, one writes: the one whose compare-and-swap finds word 0
+// empty. Word 0 alone is a report already, should the trap of another thread
+// end the kernel before word 1 is written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Conversion/Common/DeviceVariables.h"
+
+#include "tilews/Conversion/Common/Emit.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace tilews;
+
+/// Memory that all threads of the GPU share.
+static constexpr unsigned kGlobalSpace = 1;
+/// How many lines a launch prints unless it is told otherwise.
+static constexpr int32_t kMostLines = 1000;
+
+std::string tilews::escapeFormat(StringRef text) {
+  std::string escaped;
+  for (char c : text)
+    escaped += c == '%' ? std::string("%%") : std::string(1, c);
+  return escaped;
+}
+
+SmallVector<Value> tilews::getBlockCoordinates(ImplicitLocOpBuilder &b,
+                                               const TargetLowering &target) {
+  SmallVector<Value> coordinates;
+  for (auto dim : {gpu::Dimension::x, gpu::Dimension::y, gpu::Dimension::z})
+    coordinates.push_back(target.getBlockId(b, dim));
+  return coordinates;
+}
+
+/// Returns a variable of the module around `b`, which is made if there is none.
+static LLVM::GlobalOp getVariable(ImplicitLocOpBuilder &b, StringRef name,
+                                  Type type, Attribute initial) {
+  auto module =
+      b.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>();
+  if (auto known = module.lookupSymbol<LLVM::GlobalOp>(name))
+    return known;
+  OpBuilder global = OpBuilder::atBlockBegin(module.getBody());
+  auto variable = LLVM::GlobalOp::create(
+      global, module.getLoc(), type, /*isConstant=*/false,
+      LLVM::Linkage::External, name, initial, /*alignment=*/8, kGlobalSpace);
+  // The launch may have written it.
+  variable.setExternallyInitialized(true);
+  return variable;
+}
+
+std::pair<Value, Value> tilews::countPrintedLine(ImplicitLocOpBuilder &b) {
+  auto type = LLVM::LLVMArrayType::get(b.getI32Type(), 2);
+  LLVM::GlobalOp variable = getVariable(b, kPrintedVariable, type,
+                                        b.getI32TensorAttr({0, kMostLines}));
+  Value counter = LLVM::AddressOfOp::create(b, variable);
+  Value one = LLVM::ConstantOp::create(b, b.getI32IntegerAttr(1));
+  Value number = LLVM::AtomicRMWOp::create(
+      b, LLVM::AtomicBinOp::add, counter, one, LLVM::AtomicOrdering::monotonic);
+  Value place = LLVM::GEPOp::create(b, counter.getType(), b.getI32Type(),
+                                    counter, ArrayRef<LLVM::GEPArg>{1});
+  Value limit = LLVM::LoadOp::create(b, b.getI32Type(), place);
+  return {number, limit};
+}
+
+static LLVM::GlobalOp getFailureVariable(ImplicitLocOpBuilder &b) {
+  return getVariable(b, kFailureVariable, b.getI64Type(),
+                     b.getI64IntegerAttr(0));
+}
+
+int64_t tilews::addAssertion(ImplicitLocOpBuilder &b, StringRef message,
+                             std::optional<ArrayRef<int64_t>> shape) {
+  LLVM::GlobalOp variable = getFailureVariable(b);
+  SmallVector<Attribute> assertions;
+  if (auto known = variable->getAttrOfType<ArrayAttr>(kAssertions))
+    assertions.append(known.begin(), known.end());
+  SmallVector<NamedAttribute> assertion = {
+      b.getNamedAttr("message", b.getStringAttr(message))};
+  if (shape)
+    assertion.push_back(
+        b.getNamedAttr("shape", b.getDenseI64ArrayAttr(*shape)));
+  assertions.push_back(b.getDictionaryAttr(assertion));
+  variable->setAttr(kAssertions, b.getArrayAttr(assertions));
+  return assertions.size() - 1;
+}
+
+/// Returns `value | number << shift`; either may be null for 0.
+static Value addBits(ImplicitLocOpBuilder &b, Value value, Value number,
+                     unsigned shift) {
+  if (number.getType() != b.getI64Type())
+    number = arith::ExtUIOp::create(b, b.getI64Type(), number);
+  Value by = arith::ConstantOp::create(b, b.getI64IntegerAttr(shift));
+  Value shifted = arith::ShLIOp::create(b, number, by);
+  return arith::OrIOp::create(b, value, shifted);
+}
+
+void tilews::reportFailure(ImplicitLocOpBuilder &b,
+                           const TargetLowering &target, int64_t assertion,
+                           Value element) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+  };
+  Value variable = LLVM::AddressOfOp::create(b, getFailureVariable(b));
+  Value address = LLVM::LoadOp::create(b, b.getI64Type(), variable);
+  Value zero = constant(0);
+  Value isRead =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, address, zero);
+  createGuarded(b, isRead, [&] {
+    auto pointerType = LLVM::LLVMPointerType::get(b.getContext(), kGlobalSpace);
+    Value first = LLVM::IntToPtrOp::create(b, pointerType, address);
+    SmallVector<Value> block = getBlockCoordinates(b, target);
+    // Numbers that do not fit stand for an assertion that is not known.
+    Value word = constant((assertion & 0xffff) | INT64_MIN);
+    word = addBits(b, word, block[0], 16);
+    word = addBits(b, word, block[1], 47);
+    Value swap = LLVM::AtomicCmpXchgOp::create(b, first, zero, word,
+                                               LLVM::AtomicOrdering::monotonic,
+                                               LLVM::AtomicOrdering::monotonic);
+    Value isFirst = LLVM::ExtractValueOp::create(b, swap, ArrayRef<int64_t>{1});
+    createGuarded(b, isFirst, [&] {
+      Value rest = zero;
+      if (element)
+        rest = arith::AddIOp::create(b, element, constant(1));
+      rest = addBits(b, rest, block[2], 48);
+      Value second = LLVM::GEPOp::create(b, pointerType, b.getI64Type(), first,
+                                         ArrayRef<LLVM::GEPArg>{1});
+      LLVM::StoreOp::create(b, rest, second, /*alignment=*/8,
+                            /*isVolatile=*/true);
+    });
+    LLVM::FenceOp::create(b, LLVM::AtomicOrdering::seq_cst);
+  });
+}

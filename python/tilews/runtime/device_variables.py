@@ -1,0 +1,145 @@
+"""What a launch shares with a kernel on an NVIDIA GPU: lines printed, and failures.
+
+The compiler adds the variables to kernels that have prints or assertions
+(``lib/Conversion/Common/DeviceVariables.cpp``), and the manifest says so.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from .launch_errors import LaunchError
+
+#: Lines that one run prints, unless the variable TILEWS_PRINT_LINES says otherwise.
+_MOST_LINES = 1000
+#: A limit that no run reaches.
+_NO_LIMIT = 2**32 - 1
+_REPORT_BYTES = 16
+
+
+def print_limit() -> int | None:
+    """How many lines a run prints; None for any number.
+
+    Raises:
+        LaunchError: the variable TILEWS_PRINT_LINES is no number.
+    """
+    text = os.environ.get("TILEWS_PRINT_LINES", str(_MOST_LINES))
+    if not text.isdecimal():
+        raise LaunchError(
+            "TILEWS_PRINT_LINES: expected the number of lines that a run prints, "
+            f"or 0 for any number, found {text!r}"
+        )
+    return int(text) or None
+
+
+def describe_failure(manifest: dict[str, Any], report: bytes) -> str | None:
+    """Says which assertion failed where; None if none did.
+
+    Args:
+        manifest: of the kernel.
+        report: two words of 64 bits, as the kernel writes them.
+    """
+    first, second = struct.unpack("<QQ", report)
+    if not first >> 63:
+        return None
+    block = (first >> 16 & 0x7FFFFFFF, first >> 47 & 0xFFFF, second >> 48)
+    number, element = first & 0xFFFF, (second & (1 << 48) - 1) - 1
+    assertions = manifest["assertions"]
+    known = assertions[number] if number < len(assertions) else {"message": "unknown"}
+    text = f"assertion failed in kernel '{manifest['kernel']}': {known['message']}"
+    text += f", block {block}"
+    if element >= 0 and "shape" in known:
+        place = []
+        for extent in reversed(known["shape"]):
+            element, coordinate = divmod(element, extent)
+            place.append(coordinate)
+        text += f", element ({', '.join(map(str, reversed(place)))})"
+    return text
+
+
+class DeviceVariables:
+    """The variables of a kernel that is loaded on a device."""
+
+    #: Those of all kernels with assertions: a failure ends all kernels of a device.
+    _reporting: ClassVar[list[DeviceVariables]] = []
+
+    def __init__(
+        self,
+        driver: Any,
+        check: Callable[[str, tuple[Any, ...]], Any],
+        module: Any,
+        manifest: dict[str, Any],
+    ) -> None:
+        """Finds the variables in a module that was loaded.
+
+        Args:
+            driver: the driver's module.
+            check: takes what is done and the result of a call; returns the value.
+            module: the module.
+            manifest: of the kernel.
+
+        Raises:
+            BackendError: the driver refuses.
+        """
+        self._driver, self._check, self._manifest = driver, check, manifest
+        self._printed: int | None = None
+        self._report: int | None = None
+        if manifest.get("prints"):
+            self._printed = self._find(module, b"__tilews_printed")
+        if manifest.get("assertions"):
+            self._make_report(module)
+
+    def _find(self, module: Any, name: bytes) -> int:
+        found = self._driver.cuModuleGetGlobal(module, name)
+        status, address, _ = found
+        self._check(f"finding the variable {name.decode()}", (status, address))
+        return int(address)
+
+    def _make_report(self, module: Any) -> None:
+        """Gives the kernel memory of the host, which can be read after a trap."""
+        driver, check = self._driver, self._check
+        address = self._find(module, b"__tilews_failure")
+        flags = driver.CU_MEMHOSTALLOC_PORTABLE | driver.CU_MEMHOSTALLOC_DEVICEMAP
+        host = int(check("cuMemHostAlloc", driver.cuMemHostAlloc(_REPORT_BYTES, flags)))
+        ctypes.memset(host, 0, _REPORT_BYTES)
+        mapped = check(
+            "cuMemHostGetDevicePointer", driver.cuMemHostGetDevicePointer(host, 0)
+        )
+        check(
+            "cuMemcpyHtoD",
+            driver.cuMemcpyHtoD(address, struct.pack("<Q", int(mapped)), 8),
+        )
+        self._report = host
+        self._reporting.append(self)
+
+    def prepare(self, stream: int) -> None:
+        """Lets the next launch on a stream print as many lines as a run may.
+
+        Raises:
+            LaunchError: the variable TILEWS_PRINT_LINES is no number.
+            BackendError: the driver refuses.
+        """
+        if self._printed is None:
+            return
+        limit = print_limit()
+        words = (0, _NO_LIMIT if limit is None else min(limit, _NO_LIMIT))
+        for place, word in enumerate(words):
+            address = self._printed + 4 * place
+            self._check(
+                "cuMemsetD32Async",
+                self._driver.cuMemsetD32Async(address, word, 1, stream),
+            )
+
+    @classmethod
+    def find_failure(cls) -> str | None:
+        """Says which assertion of which kernel failed; None if none did."""
+        for variables in cls._reporting:
+            assert variables._report is not None
+            report = ctypes.string_at(variables._report, _REPORT_BYTES)
+            if text := describe_failure(variables._manifest, report):
+                return text
+        return None
