@@ -201,13 +201,17 @@ def binary(op: str, lhs: Any, rhs: Any) -> Value:
 
 
 def _float_remainder(lhs: Value, rhs: Value) -> Value:
-    """``lhs - floor(lhs / rhs) * rhs``, whose product and sum are rounded once.
+    """The remainder with the sign of the divisor, as Python's and numpy's.
 
-    It has the sign of the divisor, as Python's. The quotient is rounded, so that the
-    result is exact only while the quotient is small against 2^24 for f32.
+    ``remf`` is exact, and has the sign of the dividend: where signs differ, the divisor
+    is added. A zero gets the sign of the divisor, too.
     """
-    quotient = math.floor(arith.divf(lhs.ir, rhs.ir))
-    return wrap(math.fma(arith.negf(quotient), rhs.ir, lhs.ir))
+    rest = wrap(arith.remf(lhs.ir, rhs.ir))
+    zero = as_value(0.0, rest.dtype, rest.shape)
+    differs = binary("^", compare("<", rest, zero), compare("<", rhs, zero))
+    moved = arith.select(differs.ir, arith.addf(rest.ir, rhs.ir), rest.ir)
+    signed_zero = math.copysign(zero.ir, rhs.ir)
+    return wrap(arith.select(compare("==", rest, zero).ir, signed_zero, moved))
 
 
 def _operands_fit(*operands: Any) -> bool:
@@ -224,7 +228,10 @@ def unsigned(name: str, lhs: Any, rhs: Any) -> Value:
 
 
 def _power(lhs: Any, rhs: Any) -> Value:
-    """``lhs ** rhs``: multiplications for small constant powers, else ``powf``."""
+    """``lhs ** rhs``: products for the constant powers 1 to 4, else ``powf``.
+
+    The code for GPUs multiplies for other constant integers, too.
+    """
     if is_number(rhs) and number(rhs) in (1, 2, 3, 4):
         result = lhs
         for _ in range(int(number(rhs)) - 1):
