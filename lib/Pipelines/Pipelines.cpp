@@ -119,6 +119,7 @@ static constexpr char kSchedulePasses[] =
     "tile-ping-pong,"
     "tile-stage-stores,"
     "tile-assign-registers,"
+    "tile-stage-copies,"
     "tile-expand-pipeline";
 
 /// Builds software pipelines and proves that they are right. A kernel whose plan

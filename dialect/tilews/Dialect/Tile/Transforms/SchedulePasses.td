@@ -275,6 +275,51 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
   ];
 }
 
+def StageCopiesPass : Pass<"tile-stage-copies"> {
+  let summary = "split copies of pipelined loops into loads and later stores";
+  let description = [{
+    Chips without asynchronous copies (AMD) move a tile from global memory to
+    registers, and from there to shared memory. This pass splits each
+    `tile.copy` from global memory to a slot, in loops that
+    `--tile-expand-pipeline` will expand: a `tile.load` at the start of an
+    iteration of the pipeline, and a `tile.store` between the acquire and the
+    commit of its slot. Where the copies of a loop would start an iteration,
+    their acquires, stores and commits move to its end. So consumers run between
+    the load of the next tile and its store. Loads from global memory of which a
+    computed tile is stored to a slot move to the start as well.
+
+    A guard around copies becomes two: one around the loads, which yields their
+    fragments and the conditions of inner guards, and one around the rest.
+    Conditions that are read from memory are read once.
+
+    A copy is left as it is if the registers of a thread do not suffice for its
+    fragment beside the other ones, or if its place or guard depends on shared
+    memory that the loop writes. Remark `tile-pipe-0019` gives the reason. The
+    kernel is right in either case.
+
+    ```mlir
+    tile.wait %ch[%q] {tile.order = 0 : i32, tile.stage = 1 : i32} : ...
+    tile.acquire %ch[%p] {tile.order = 1 : i32, tile.stage = 0 : i32} : ...
+    tile.copy %A[%m, %k] to %a {tile.order = 2 : i32, tile.stage = 0 : i32} : ...
+    tile.commit %ch[%p] {tile.order = 3 : i32, tile.stage = 0 : i32} : ...
+    %d = tile.gemm %b, %w, %c {tile.order = 4 : i32, tile.stage = 1 : i32} : ...
+    ```
+
+    becomes
+
+    ```mlir
+    tile.wait %ch[%q] {tile.order = 0 : i32, tile.stage = 1 : i32} : ...
+    %f = tile.load %A[%m, %k] {tile.order = 1 : i32, tile.stage = 0 : i32} : ...
+    tile.acquire %ch[%p] {tile.order = 3 : i32, tile.stage = 0 : i32} : ...
+    tile.store %f to %a {tile.order = 4 : i32, tile.stage = 0 : i32} : ...
+    tile.commit %ch[%p] {tile.order = 5 : i32, tile.stage = 0 : i32} : ...
+    %d = tile.gemm %b, %w, %c {tile.order = 2 : i32, tile.stage = 1 : i32} : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def ExpandPipelinePass : Pass<"tile-expand-pipeline"> {
   let summary = "overlap the iterations of loops in kernels without roles";
   let description = [{
