@@ -5,8 +5,8 @@
 gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
   // The load is first, the store comes after the reader, with one slot.
   // CHECK-LABEL: gpu.func @plain
+  // CHECK: tile.acquire {{.*}}tile.order = 5 : i32, tile.stage = 0 : i32
   // CHECK: %[[F:.*]] = tile.load %{{.*}}[0, %{{.*}}] {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
-  // CHECK: tile.acquire {{.*}}tile.stage = 0 : i32
   // CHECK: tile.store %[[F]] to {{.*}}tile.stage = 0 : i32
   // CHECK: tile.commit
   // CHECK: tile.wait {{.*}}tile.order = 0 : i32
@@ -27,9 +27,8 @@ gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
   // CHECK-LABEL: gpu.func @guarded
   // CHECK: %[[G:.*]] = memref.load
   // CHECK: %[[F:.*]] = scf.if %[[G]] -> (tensor<64x64xf16>)
-  // CHECK: tile.load
+  // CHECK: tile.load {{.*}}tile.order = 0 : i32, tile.stage = 0 : i32
   // CHECK: else
-  // CHECK: arith.constant dense<0.0
   // CHECK: scf.if %[[G]] -> (!tile.cursor<1>)
   // CHECK: tile.acquire
   // CHECK: tile.store %[[F]]
