@@ -20,6 +20,7 @@
 
 #include "tilews/Target/Compile.h"
 
+#include "tilews/Conversion/Passes.h"
 #include "tilews/Target/Assemble.h"
 #include "tilews/Target/Manifest.h"
 
@@ -120,7 +121,7 @@ private:
 
 /// Returns the passes that lower `module` to the LLVM dialect. In a lowered
 /// module only some NVVM operations are left, which become inline assembly.
-static std::string getLowering(gpu::GPUModuleOp module,
+static std::string getPipeline(gpu::GPUModuleOp module,
                                const TargetInfo &target,
                                const CompileOptions &options) {
   StringRef dialect = target.isNVIDIA() ? "nvvm" : "rocdl";
@@ -133,17 +134,6 @@ static std::string getLowering(gpu::GPUModuleOp module,
                        "tilews-laid-out-to-{2}{{index-bitwidth={3}}",
                        target.chip, options.tilePasses, dialect,
                        options.indexBitwidth);
-}
-
-/// Returns all passes that run before the translation to LLVM IR.
-static std::string getPipeline(gpu::GPUModuleOp module,
-                               const TargetInfo &target,
-                               const CompileOptions &options) {
-  std::string passes = getLowering(module, target, options);
-  if (options.lineInfo)
-    passes += (passes.empty() ? "" : ",") +
-              std::string("gpu.module(tile-add-line-tables)");
-  return passes;
 }
 
 /// Lowers `module`. `instrument` may add to the pass manager.
@@ -225,7 +215,16 @@ FailureOr<std::string> Compilation::print(StringRef phase) {
 
 FailureOr<DeviceModule *> Compilation::getDevice() {
   if (!device) {
-    FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*lowered);
+    // A copy gets the lines: in later errors, places should be plain.
+    OwningOpRef<ModuleOp> copy(lowered->clone());
+    if (options.lineInfo) {
+      PassManager passes((*copy)->getName());
+      passes.addNestedPass<gpu::GPUModuleOp>(createAddLineTablesPass());
+      passes.addInstrumentation(std::make_unique<PassTimer>(passTimes));
+      if (failed(passes.run(*copy)))
+        return failure();
+    }
+    FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*copy);
     if (failed(kernels))
       return failure();
     auto created = DeviceModule::create(*kernels);
