@@ -11,8 +11,8 @@
 // reported.
 //
 // After a trap the memory of the GPU cannot be read. Therefore a failure is
-// written to memory of the host, whose address the launch stores. Of several
-// threads that fail, one writes: the one whose compare-and-swap finds word 0
+// written to memory of the host, whose address the launch stores. One of the
+// threads that fail writes it: the one whose compare-and-swap finds word 0
 // empty. Word 0 alone is a report already, should the trap of another thread
 // end the kernel before word 1 is written.
 //

@@ -31,12 +31,12 @@ def plain(X: tl.Tensor["16, 64", tl.f32]):
     X[0, 0] = tl.load(X) + 1.0
 
 
-class Status(enum.IntEnum):
+class LaunchStatus(enum.IntEnum):
     CUDA_SUCCESS = 0
     CUDA_ERROR_LAUNCH_FAILED = 719
 
 
-class FakeDriver:
+class VariableDriver:
     """Has one module with two variables, at 4096 and 8192."""
 
     CU_MEMHOSTALLOC_PORTABLE = 1
@@ -48,30 +48,30 @@ class FakeDriver:
 
     def cuModuleGetGlobal(self, module, name):
         places = {b"__tilews_printed": 4096, b"__tilews_failure": 8192}
-        return Status.CUDA_SUCCESS, places[name], 8
+        return LaunchStatus.CUDA_SUCCESS, places[name], 8
 
     def cuMemHostAlloc(self, size, flags):
         assert (size, flags) == (16, 3)
-        return Status.CUDA_SUCCESS, ctypes.addressof(self.host)
+        return LaunchStatus.CUDA_SUCCESS, ctypes.addressof(self.host)
 
     def cuMemHostGetDevicePointer(self, host, flags):
-        return Status.CUDA_SUCCESS, host + 1
+        return LaunchStatus.CUDA_SUCCESS, host + 1
 
     def cuMemcpyHtoD(self, address, data, size):
         self.stored[address] = data[:size]
-        return (Status.CUDA_SUCCESS,)
+        return (LaunchStatus.CUDA_SUCCESS,)
 
     def cuMemsetD32Async(self, address, word, count, stream):
         self.calls.append((address, word, count, stream))
-        return (Status.CUDA_SUCCESS,)
+        return (LaunchStatus.CUDA_SUCCESS,)
 
     def cuGetErrorString(self, status):
-        return Status.CUDA_SUCCESS, b"in words"
+        return LaunchStatus.CUDA_SUCCESS, b"in words"
 
 
 @pytest.fixture
 def driver(monkeypatch):
-    driver = FakeDriver()
+    driver = VariableDriver()
     monkeypatch.setattr(cuda, "_driver", lambda: driver)
     monkeypatch.setattr(DeviceVariables, "_reporting", [])
     return driver
@@ -141,7 +141,7 @@ def test_an_error_of_the_driver_names_the_assertion(driver):
     host = ctypes.addressof(driver.host)
     assert driver.stored == {8192: struct.pack("<Q", host + 1)}
     assert driver.host.raw == b"\0" * 16
-    failed = (Status.CUDA_ERROR_LAUNCH_FAILED,)
+    failed = (LaunchStatus.CUDA_ERROR_LAUNCH_FAILED,)
     with pytest.raises(runtime.BackendError, match="reported no assertion"):
         cuda._check("the launch", failed)
     driver.host.raw = report(0, (3, 2, 1), 64 * 5 + 7)
