@@ -71,9 +71,11 @@ static Value emitConstantPower(RealEmitter &e, Value x, int64_t n) {
     if (!rest)
       break;
   }
-  // The error of an infinite product is no number.
+  // The error of an infinite product is no finite number.
   Value infinity = e.number(std::numeric_limits<double>::infinity());
   Value hasError = e.less(e.abs(power->low), infinity);
+  // The sum of a zero and no error has lost the sign.
+  hasError = e.both(hasError, e.differs(power->low, zero));
   return e.select(hasError, e.add(power->high, power->low), power->high);
 }
 
