@@ -28,10 +28,7 @@ OPTIONS = Options(reference_every=5, emit_every=32, rotates=True)
 
 
 #: Seeds of kernels that the verifier can neither prove nor refute, and what it says.
-UNVERIFIED = {
-    18: "slot 1 in phase 1 is waited for before it was committed",
-    87: "slot 0 in phase 1 is acquired before its contents were released",
-}
+UNVERIFIED = {273: "the proof was given up after 60 million steps"}
 
 
 @pytest.mark.unverified
@@ -80,6 +77,8 @@ def test_kernels_have_what_schedules_get_wrong():
         "exclusive=True", "reverse=True", "tl.cat(", "tl.stack(", "tl.split(",
         "tl.permute(", "tl.flip(", "tl.fma(", "tl.clz(", "tl.byte_perm(", "tl.mulhi(",
         "tl.udiv(", "tl.rand(", "tl.philox(", "tl.f64", "tl.u64", " // 3", " % 5",
+        "tl.atomic_cas(", "tl.atomic_exchange(", "tl.atomic_xor(", "lhs_scale=",
+        "x, y, z, w = tl.grid(", "tl.zeros((2, ",
     ):  # fmt: skip
         assert feature in text, feature
 
