@@ -109,8 +109,8 @@ static LogicalResult checkChannels(gpu::GPUFuncOp kernel) {
 /// it, but the block makes one update. `tile.atomic_rmw` lets one thread do so.
 static LogicalResult checkAtomics(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
-    if (!isa<memref::AtomicRMWOp, memref::GenericAtomicRMWOp,
-             LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp>(op))
+    if (!isa<memref::AtomicRMWOp, memref::GenericAtomicRMWOp, LLVM::AtomicRMWOp,
+             LLVM::AtomicCmpXchgOp>(op))
       return WalkResult::advance();
     op->emitOpError("in a kernel would be executed by each thread; use "
                     "tile.atomic_rmw or tile.atomic_cas (in Python: "

@@ -35,8 +35,7 @@ void ProxyFences::fence(State &state, unsigned task) const {
   VectorClock clock = knowledge.getTask(state, task);
   // Accesses to neighbours count as reads, and atomic updates have rows of their
   // own.
-  PlaceSet known =
-      ~knowledge.getOpenUpdates(state, task, model.fencedPlaces);
+  PlaceSet known = ~knowledge.getOpenUpdates(state, task, model.fencedPlaces);
   for (unsigned reader = 0; reader < model.getNumTasks(); ++reader)
     known &= clock[rows.getReads(reader)] | ~model.overlaps.getNeighbours();
   for (unsigned writes : {ClockRows::OfThreads, ClockRows::OfCopies})

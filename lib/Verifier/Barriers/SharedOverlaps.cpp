@@ -48,15 +48,13 @@ public:
           return known.contains(range);
         }))
       return;
-    llvm::erase_if(ranges, [&](const ByteRange &known) {
-      return range.contains(known);
-    });
+    llvm::erase_if(
+        ranges, [&](const ByteRange &known) { return range.contains(known); });
     ranges.push_back(range);
   }
   bool overlap(const ByteRange &other) const {
-    return llvm::any_of(ranges, [&](const ByteRange &range) {
-      return range.overlaps(other);
-    });
+    return llvm::any_of(
+        ranges, [&](const ByteRange &range) { return range.overlaps(other); });
   }
 
 private:
