@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from .data import DTYPES
 from .draft import LONGEST, Draft, Lines, Scope, Shared, indent
-from .memory_operations import MemoryOperations
+from .operations.memory_operations import MemoryOperations
+from .operations.value_operations import ValueOperations
 from .producers import Producers
 from .random_guards import GuardMaker
-from .value_operations import ValueOperations
 
 
 class Transactions:

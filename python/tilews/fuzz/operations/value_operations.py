@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from .draft import Draft, Lines
+from ..draft import Draft, Lines
 
 Shape = tuple[int, ...]
 

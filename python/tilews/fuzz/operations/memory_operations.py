@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .draft import LONGEST, Draft, Lines, Scope
+from ..draft import LONGEST, Draft, Lines, Scope
 
 #: Updates whose results do not depend on their order.
 _UPDATES = ("add", "add", "max", "min", "or", "xor")

@@ -1,0 +1,1 @@
+"""Operations on fragments in random kernels: on values, and into memory."""
