@@ -176,7 +176,7 @@ std::optional<Finding> KernelCheck::prove(const TaskProgram &program,
 /// Says that a fault depends on offsets, if it does.
 static Finding explainOffsets(Finding finding) {
   if (finding.mayBeApart)
-    finding.text += ": the offsets of its writes are not known to be apart";
+    finding.text += ": the offsets of its writes may be equal";
   return finding;
 }
 

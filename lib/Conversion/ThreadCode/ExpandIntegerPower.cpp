@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Powers of integers by repeated squaring, in a loop over the bits of the
-// exponent, so that its code is short. All products wrap around. A negative
+// exponent, so that its code is short. All multiplications wrap around. A negative
 // exponent means the reciprocal, rounded toward zero, which selects at the end
 // choose by the base.
 //

@@ -13,8 +13,8 @@
 // fma rounds it only, and its bits are those of a number of 24.
 //
 // If any argument of a thread is larger, a branch computes n and r with integers
-// (Payne and Hanek, Radian Reduction for Trigonometric Functions, 1983). Of the
-// bits of 2/pi only 96 matter: those before contribute multiples of 4 to n, and
+// (Payne and Hanek, Radian Reduction for Trigonometric Functions, 1983). Only 96
+// bits of 2/pi matter: those before contribute multiples of 4 to n, and
 // those after less than 2^-70 to the fraction. The branch handles a vector in a
 // loop of four elements at a time, so that its code stays small.
 //
@@ -104,7 +104,7 @@ static Reduced reduceLarge(RealEmitter &e, Value x) {
     return arith::ShRUIOp::create(b, value, e.integer(longType, by));
   };
   // x is an integer of 24 bits times 2^(exponent - 150). The words start two
-  // bits before those that the product with the integer turns into fractions.
+  // bits before those that become fractions when the integer multiplies them.
   Value magnitude = e.toBits(e.abs(x));
   Value exponent = arith::ShRUIOp::create(b, magnitude, e.integer(23));
   Value fraction =

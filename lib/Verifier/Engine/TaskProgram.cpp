@@ -229,9 +229,11 @@ void TaskProgram::needOrigins() {
   }
 }
 
-/// Adds where events write to shared memory, so that an execution knows which
-/// writes overlap.
-void TaskProgram::needWrittenOffsets() {
+/// Returns where events write to shared memory: an execution that knows it knows
+/// which writes overlap.
+static SmallVector<Value> getWrittenOffsets(gpu::GPUFuncOp kernel,
+                                            const Rules &rules) {
+  SmallVector<Value> offsets;
   kernel.walk([&](Operation *op) {
     if (!rules.isEvent(op))
       return;
@@ -239,8 +241,9 @@ void TaskProgram::needWrittenOffsets() {
       if (access.writes() && access.region)
         for (OpFoldResult offset : access.region->offsets)
           if (auto value = dyn_cast<Value>(offset))
-            need(value);
+            offsets.push_back(value);
   });
+  return offsets;
 }
 
 void TaskProgram::drain() {
@@ -436,7 +439,8 @@ std::optional<Finding> TaskProgram::build(bool toExecute) {
   needAssertions(/*withAll=*/toExecute);
   drain();
   if (toExecute) {
-    needWrittenOffsets();
+    for (Value offset : getWrittenOffsets(kernel, rules))
+      need(offset);
     drain();
     needOrigins();
   }

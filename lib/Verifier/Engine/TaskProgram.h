@@ -123,7 +123,6 @@ private:
   void findStableReads();
   void needCopied(mlir::Operation *op);
   void needOrigins();
-  void needWrittenOffsets();
   void printOperation(mlir::Operation *op, llvm::raw_ostream &os) const;
 
   mlir::gpu::GPUFuncOp kernel;

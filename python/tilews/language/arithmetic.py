@@ -228,7 +228,7 @@ def unsigned(name: str, lhs: Any, rhs: Any) -> Value:
 
 
 def _power(lhs: Any, rhs: Any) -> Value:
-    """``lhs ** rhs``: products for the constant powers 1 to 4, else ``powf``.
+    """``lhs ** rhs``: multiplications for the constant powers 1 to 4, else ``powf``.
 
     The code for GPUs multiplies for other constant integers, too.
     """

@@ -74,7 +74,8 @@ ATOMIC = """
     %one = arith.constant 1 : i32
     %zero = arith.constant dense<0.0> : tensor<64xf16>
     %ones = tensor.from_elements %one : tensor<i32>
-    %olds = tile.atomic_rmw <add> %ones to %N[0] : tensor<i32> to memref<1xi32> -> tensor<i32>
+    %olds = tile.atomic_rmw <add> %ones to %N[0]
+      : tensor<i32> to memref<1xi32> -> tensor<i32>
     %old = tensor.extract %olds[] : tensor<i32>
     %first = arith.index_cast %old : i32 to index
     %S = tile.alloc_shared : memref<64xf16, #gpu.address_space<workgroup>>
