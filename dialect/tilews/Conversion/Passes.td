@@ -82,13 +82,13 @@ def ConvertTileToROCDLPass : ConvertTilePass<"convert-tile-to-rocdl"> {
 def ExpandMathPass : Pass<"tile-expand-math", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Expand math functions for which the GPUs have no instruction";
   let description = [{
-    GPUs of both vendors have fast instructions for `exp2` and `log2` in f32.
-    For the other functions, tilews links no library. This pass computes `exp`,
-    `log`, `log10` and `tanh` from these two, and `powf`, the hyperbolic
-    functions and the inverse of `sqrt` from other functions. Powers of integers are
-    computed by repeated squaring. `sin`, `cos`,
-    `erf`, `atan`, `log1p`, `expm1` and related functions use the polynomials of
-    upstream. Narrower types are computed in f32. It is an error if a function
+    GPUs of both vendors have a fast instruction for `exp2` in f32, and AMD has one for
+    `log2`. For the other functions, tilews links no library. This pass computes `exp`
+    from `exp2`, and logarithms on NVIDIA, `expm1` and `tanh` by polynomials. `sin`, `cos`
+    and `tan` reduce their argument exactly. `powf` multiplies for a constant integer, and
+    otherwise computes a logarithm in two numbers. `arith.remf` is a long division.
+    Powers of integers are computed by repeated squaring. `erf`, `atan`, `log1p`
+    and related functions use the polynomials of upstream. Narrower types are computed in f32. It is an error if a function
     of f64 remains.
 
     `exp2` is the bare instruction (PTX ISA, "ex2": `ex2.approx.ftz`; AMD:
@@ -104,8 +104,10 @@ def ExpandMathPass : Pass<"tile-expand-math", "::mlir::gpu::GPUModuleOp"> {
     After:
 
     ```mlir
-    %c = arith.constant dense<1.44269502> : vector<4xf32>
-    %s = arith.mulf %x, %c : vector<4xf32>
+    %high = arith.constant dense<1.44269502> : vector<4xf32>
+    %low = arith.constant dense<1.92596303E-8> : vector<4xf32>
+    %p = arith.mulf %x, %low : vector<4xf32>
+    %s = math.fma %x, %high, %p : vector<4xf32>
     %0 = vector.extract %s[0] : f32 from vector<4xf32>
     %1 = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%0) : (f32) -> f32
     ... // The other three.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A constant integral exponent of at most 64 is a chain of multiplications by
-// repeated squaring. Each result has a second number for its error, which fma gives
+// A constant integral exponent of at most 64 is a chain of multiplications by repeated
+// squaring. Each multiplication has a second number for its error, which fma gives
 // exactly (Dekker, A floating-point technique for extending the available
 // precision, 1971). A negative exponent starts from the reciprocal.
 //
@@ -14,7 +14,7 @@
 //
 //   |x| = 2^n * m     s = (m - 1) / (m + 1)     log(m) = 2 (s + s^3/3 + ...)
 //
-// The result is split into an integer, which becomes an exponent, and a rest
+// The multiplied logarithm is split into an integer, which becomes an exponent, and a rest
 // of at most 1/2, for which fma needs no rounded multiplication. Signs and special cases
 // are those of IEEE 754 (`pow`; C23, F.10.4.4): selects at the end.
 //
@@ -39,7 +39,7 @@ struct Pair {
 };
 } // namespace
 
-/// Multiplies two pairs.
+/// Returns the result of multiplication of two pairs.
 static Pair multiply(RealEmitter &e, Pair x, Pair y) {
   Value high = e.mul(x.high, y.high);
   Value low = e.fma(x.high, y.high, e.neg(high));
@@ -111,7 +111,7 @@ static Pair emitPreciseLog2(RealEmitter &e, Value x) {
   return {total, e.sub(error, e.sub(total, high))};
 }
 
-/// Returns two to the power of `y` times a pair.
+/// Returns the power of two of the result of multiplication of `y` and a pair.
 static Value emitPowerOfProduct(RealEmitter &e, Value y, Pair x) {
   ImplicitLocOpBuilder &b = e.getBuilder();
   Value product = e.mul(y, x.high);

@@ -27,7 +27,7 @@ using namespace tilews;
 
 namespace {
 /// The format of numbers: the bits of a fraction, the bias of an exponent.
-struct FloatBits {
+struct RealFormat {
   int64_t fraction, bias;
   /// The bits of a quotient that one division finds for certain.
   int64_t step() const { return fraction - 1; }
@@ -35,7 +35,7 @@ struct FloatBits {
 } // namespace
 
 /// Returns the biased exponent of positive numbers, below 1 if denormal.
-static Value getExponent(RealEmitter &e, Value x, FloatBits format) {
+static Value getExponent(RealEmitter &e, Value x, RealFormat format) {
   ImplicitLocOpBuilder &b = e.getBuilder();
   auto shift = [&](Value value) -> Value {
     return arith::ShRUIOp::create(b, e.toBits(value),
@@ -52,7 +52,7 @@ static Value getExponent(RealEmitter &e, Value x, FloatBits format) {
 
 /// Returns x modulo y * 2^k for x and y that are not negative.
 static Value divideOnce(RealEmitter &e, Value x, Value y, Value k,
-                        FloatBits format) {
+                        RealFormat format) {
   ImplicitLocOpBuilder &b = e.getBuilder();
   // Two factors, because k may exceed every exponent.
   Value first = arith::MinSIOp::create(b, k, e.integer(format.bias));
@@ -65,9 +65,9 @@ static Value divideOnce(RealEmitter &e, Value x, Value y, Value k,
 
 static Value emitRemainder(RealEmitter &e, Value dividend, Value divisor) {
   ImplicitLocOpBuilder &b = e.getBuilder();
-  FloatBits format = getElementTypeOrSelf(e.getType()).isF64()
-                         ? FloatBits{52, 1023}
-                         : FloatBits{23, 127};
+  RealFormat format = getElementTypeOrSelf(e.getType()).isF64()
+                          ? RealFormat{52, 1023}
+                          : RealFormat{23, 127};
   Value x = e.abs(dividend), y = e.abs(divisor), zero = e.integer(0);
   Value distance = arith::SubIOp::create(b, getExponent(e, x, format),
                                          getExponent(e, y, format));

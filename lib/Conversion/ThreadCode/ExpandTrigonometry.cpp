@@ -104,7 +104,7 @@ static Reduced reduceLarge(RealEmitter &e, Value x) {
     return arith::ShRUIOp::create(b, value, e.integer(longType, by));
   };
   // x is an integer of 24 bits times 2^(exponent - 150). The words start two
-  // bits before those that become fractions when the integer multiplies them.
+  // bits before those that the result of multiplication with the integer turns into fractions.
   Value magnitude = e.toBits(e.abs(x));
   Value exponent = arith::ShRUIOp::create(b, magnitude, e.integer(23));
   Value fraction =

@@ -308,7 +308,9 @@ class VectorCompiler:
                 np.full_like(value, np.nan),
                 np.where(is_denominator, up, value),
                 up,
-                np.where(is_denominator, up, value),
+                # The manual scales up here. That would be infinite, and the quotient
+                # of V_DIV_FMAS, which is scaled by 2^-64, wrong.
+                np.where(is_denominator, down, value),
                 down,
                 np.where(value == numerator, up, value),
                 up,

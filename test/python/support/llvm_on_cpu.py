@@ -59,7 +59,8 @@ float llvm_nvvm_ex2_approx_ftz_f32(float x) {
   int exponent;
   frexp(power, &exponent);
   /* Powers of integers are exact. */
-  if (x != rint(x) && power != 0) power += ldexp(bits >> 31 ? 1.5 : -1.5, exponent - 24);
+  if (x != rint(x) && power != 0)
+    power += ldexp(bits >> 31 ? 1.5 : -1.5, exponent - 24);
   float result = power;
   return result < 0x1p-126f ? 0 : result;
 }"""
@@ -115,8 +116,9 @@ class KernelOnCpu:
         (folder / "kernel.ll").write_text(_retarget(llvm))
         (folder / "stubs.c").write_text(_stubs())
         sources = [str(folder / "kernel.ll"), str(folder / "stubs.c")]
+        options = ["-w", "-O1", "-shared", "-fPIC", "-o", str(library)]
         subprocess.run(
-            [_CLANG, "-w", "-O1", "-shared", "-fPIC", "-o", str(library), *sources, "-lm"],
+            [_CLANG, *options, *sources, "-lm"],
             check=True,
         )
         self._library = ctypes.CDLL(str(library))

@@ -1,7 +1,7 @@
 """Functions of floating point are as accurate as docs/numerics.md says, in every form.
 
 The interpreter, the simulator of phase 4, LLVM IR for NVIDIA on the CPU, and AMD's
-machine code on its simulator compute the arguments of ``support/function_bounds.py``.
+machine code on its simulator compute the arguments of ``function_bounds.py``.
 """
 
 import pathlib
@@ -13,8 +13,8 @@ import pytest
 import tilews
 import tilews.language as tl
 from amdgcn.launch import launch
-from support.function_bounds import BOUNDS, COUNT, FunctionBound
 from support.llvm_on_cpu import KernelOnCpu
+from targets.function_bounds import BOUNDS, COUNT, FunctionBound
 from tilews import ir, sim
 
 by_name = pytest.mark.parametrize("case", BOUNDS, ids=lambda case: case.name)
