@@ -288,7 +288,17 @@ std::optional<std::string> CopyStaging::checkShape(Operation *op) const {
 /// Returns the reason why what `op` and the guards around it need is not
 /// available at the start of an iteration.
 std::optional<std::string> CopyStaging::checkNeeds(Operation *op) const {
+  static constexpr char kWritten[] =
+      "its place or its guard depends on shared memory that the loop writes";
   std::optional<std::string> reason;
+  auto isWritten = [&](Value buffer) {
+    AllocSharedOp alloc = getViewedAlloc(buffer);
+    return !alloc || written.contains(alloc);
+  };
+  // The indices of rows may lie in shared memory.
+  if (auto copy = dyn_cast<CopyOp>(op))
+    if (Value rows = copy.getRows(); rows && isShared(rows) && isWritten(rows))
+      return kWritten;
   forEachNeed(op, loop, [&](Operation *needed) {
     if (needed->hasAttr(TileDialect::kStage) || getPipelineItem(needed))
       reason = "its place or its guard depends on another operation with a "
@@ -297,10 +307,8 @@ std::optional<std::string> CopyStaging::checkNeeds(Operation *op) const {
       reason = "its place or its guard depends on an operation with an effect";
     needed->walk([&](Operation *inner) {
       for (const SharedAccess &access : getSharedAccesses(inner))
-        if (AllocSharedOp alloc = getViewedAlloc(access.operand->get());
-            !alloc || written.contains(alloc))
-          reason = "its place or its guard depends on shared memory that the "
-                   "loop writes";
+        if (isWritten(access.operand->get()))
+          reason = kWritten;
     });
   });
   return reason;
