@@ -335,11 +335,10 @@ bool CopyStaging::takeRegisters(Operation *op, int64_t &needed) {
 static void number(Operation *op, int64_t &next) {
   SmallVector<Operation *> own;
   op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-    if (inner != op && isa<scf::ForOp>(inner))
-      return WalkResult::skip();
     if (inner->hasAttr(TileDialect::kOrder))
       own.push_back(inner);
-    return WalkResult::advance();
+    // An inner loop has an order in this one, its operations do not.
+    return isa<scf::ForOp>(inner) ? WalkResult::skip() : WalkResult::advance();
   });
   auto getOrder = [](Operation *inner) {
     return inner->getAttrOfType<IntegerAttr>(TileDialect::kOrder).getInt();
