@@ -229,8 +229,7 @@ void TaskProgram::needOrigins() {
   }
 }
 
-/// Returns where events write to shared memory: an execution that knows it knows
-/// which writes overlap.
+/// Returns where events write to shared memory.
 static SmallVector<Value> getWrittenOffsets(gpu::GPUFuncOp kernel,
                                             const Rules &rules) {
   SmallVector<Value> offsets;
