@@ -105,9 +105,10 @@ static constexpr char kConversion[] =
     "tile-lower-channels,tile-verify-schedule{{retry={{{2}}},"
     "convert-tile-to-{0}{{index-bitwidth={1}}";
 
-/// Builds software pipelines. Passes that need what a chip does not have, such
-/// as TMA, decline. Checks the chosen instructions a second time after warp
-/// specialization, because the schedule relies on them.
+/// Builds software pipelines. Used for NVIDIA only: without asynchronous
+/// copies, several versions of a buffer gain nothing. Checks the chosen
+/// instructions a second time after warp specialization, because the schedule
+/// relies on them.
 static constexpr char kSchedulePasses[] =
     "tile-plan-pipeline,"
     "tile-multi-version,"
@@ -119,7 +120,6 @@ static constexpr char kSchedulePasses[] =
     "tile-ping-pong,"
     "tile-stage-stores,"
     "tile-assign-registers,"
-    "tile-stage-copies,"
     "tile-expand-pipeline";
 
 /// Builds software pipelines and proves that they are right. A kernel whose plan
@@ -213,11 +213,8 @@ void tilews::buildToNVVMPipeline(OpPassManager &passes,
 
 void tilews::buildToROCDLPipeline(OpPassManager &passes,
                                   const LoweringOptions &options) {
-  const char *schedule = "tilews-schedule";
-  addTilePasses(passes, options,
-                llvm::formatv(kCheckedSchedule, schedule).str());
-  addConversion(passes, options.indexBitwidth, "rocdl",
-                llvm::formatv(kToBarriers, schedule).str());
+  addTilePasses(passes, options, /*schedule=*/"");
+  buildLaidOutToROCDLPipeline(passes, options);
 }
 
 static void buildCleanUpPipeline(OpPassManager &passes) {
