@@ -14,12 +14,12 @@
 // GFX942: s_barrier
 // GFX942: ds_read2st64_b64
 // GFX942: v_mfma_f32_32x32x8_f16
-// GFX942: global_load_dwordx4
+// GFX942: {{buffer|global}}_{{load|store}}
 // GFX950: ds_write_b128
 // GFX950: s_barrier
 // GFX950: ds_read_b128
 // GFX950: v_mfma_f32_32x32x16_f16
-// GFX950: global_load_dwordx4
+// GFX950: {{buffer|global}}_{{load|store}}
 // GFX1100: ds_store_b128
 // GFX1100: s_barrier
 // GFX1100: ds_load_b128

@@ -437,8 +437,10 @@ def get_ops(chip: str) -> dict[str, Op]:
 def saturate(name: str, function: Callable[..., np.ndarray]) -> Callable:
     """The function of an instruction with the modifier `clamp`.
 
-    Raises NotImplementedError unless it adds integers without sign.
+    Raises NotImplementedError unless it adds or subtracts integers without sign.
     """
+    if name in ("v_sub_u32", "v_sub_nc_u32"):
+        return lambda a, b: np.where(a < b, np.uint32(0), function(a, b))
     if name not in ("v_add_u32", "v_add_nc_u32"):
         raise NotImplementedError(f"{name} with clamp")
 
