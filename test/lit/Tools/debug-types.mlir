@@ -2,8 +2,8 @@
 // each pass says what it decided. A test of Python compares the list of types with the
 // sources. Simulator/debug-output.mlir has the type of the simulator.
 // REQUIRES: assertions
-// DEFINE: %{types} = convert-tile,convert-tile-threads-to-llvm,convert-tile-to-nvvm,convert-tile-to-rocdl,tile-annotate-instructions,tile-arena-accesses,tile-assign-registers,tile-channel-preludes,tile-defer-gemm-waits,tile-divisibility,tile-expand-affine,tile-expand-control-flow,tile-expand-math,tile-expand-pipeline,tile-infer-layouts,tile-insert-barriers,tile-lower-channels,tile-lower-persistent,tile-multi-version,tile-multicast-copies,tile-overlap-products,tile-ping-pong,tile-plan-pipeline,tile-plan-shared-memory,tile-rasterize-blocks,tile-save-kernels,tile-set-target,tile-specialize-warps,tile-split-k,tile-stage-stores,tile-stream-k,tile-verify-schedule
-// RUN: tilews-opt %S/Inputs/every_pass.mlir --tilews-to-nvvm=chip=sm_90a --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=ALL,SM90
+// DEFINE: %{types} = convert-tile,convert-tile-threads-to-llvm,convert-tile-to-nvvm,convert-tile-to-rocdl,tile-add-line-tables,tile-annotate-instructions,tile-arena-accesses,tile-assign-registers,tile-channel-preludes,tile-defer-gemm-waits,tile-divisibility,tile-expand-affine,tile-expand-control-flow,tile-expand-math,tile-expand-pipeline,tile-index-signs,tile-infer-layouts,tile-insert-barriers,tile-lower-channels,tile-lower-persistent,tile-multi-version,tile-multicast-copies,tile-overlap-products,tile-ping-pong,tile-plan-pipeline,tile-plan-shared-memory,tile-rasterize-blocks,tile-save-kernels,tile-set-target,tile-specialize-warps,tile-split-k,tile-stage-stores,tile-stream-k,tile-verify-schedule
+// RUN: tilews-opt %S/Inputs/every_pass.mlir --tilews-to-nvvm=chip=sm_90a --tile-add-line-tables --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=ALL,SM90
 // RUN: tilews-opt %S/Inputs/every_pass.mlir --tilews-to-nvvm=chip=sm_80 --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=ALL,SM80
 // RUN: tilews-opt %S/Inputs/every_pass.mlir --tilews-to-rocdl=chip=gfx942 --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=ALL,GFX942
 
@@ -55,9 +55,12 @@
 // SM80: {{^}}[convert-tile {{.*}}] cp.async of 8
 
 // GFX942: {{^}}[tile-insert-barriers {{.*}}] barrier before
+// GFX942: {{^}}[tile-index-signs {{.*}}] %{{.*}}: may be negative
 // GFX942: {{^}}[convert-tile-to-rocdl {{.*}}] instruction rocdl.mfma.f32.32x32x8f16
 
 // ALL: {{^}}[tile-expand-math {{.*}}] in f32: {{.*}} = math.tanh
 // ALL: {{^}}[tile-expand-affine {{.*}}] may wrap around: {{.*}} = arith.muli
 // ALL: {{^}}[tile-expand-control-flow {{.*}}] scf.{{.*}} becomes branches
 // ALL: {{^}}[convert-tile-threads-to-llvm {{.*}}] {{[0-9]+}} elements in halves
+
+// SM90: {{^}}[tile-add-line-tables {{.*}}] function attention at {{.*}}every_pass.mlir
