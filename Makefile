@@ -42,9 +42,12 @@ random-mutation: build
 	  test/python/kernels/mutation/mutation_seeds.py --random --count $(COUNT) \
 	  --state docs/random-mutation.json --table docs/mutation.md
 
-# The table of exponents of compile times; takes minutes.
+# The table of exponents of compile times; needs valgrind, and takes most of an hour. An
+# interrupted run goes on where it was.
 scaling: build
-	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m benchmarks.scaling --table
+	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m benchmarks.scaling --table \
+	  --times $(BUILD)/scaling-times.json --counts $(BUILD)/scaling-counts.json
+	rm $(BUILD)/scaling-times.json $(BUILD)/scaling-counts.json
 
 # The slowest verdicts on schedules; takes minutes.
 verdicts: build

@@ -42,13 +42,13 @@ AXES = (
     Axis("copies", "copies through one shared buffer", straight.copies, 500),
     Axis("buffers", "shared buffers", straight.buffers, 480),
     Axis("arguments", "arguments of a kernel", straight.arguments, 400),
-    Axis("functions", "kernels in a module", straight.functions, 256),
+    Axis("functions", "kernels in a module", straight.functions, 64),
     Axis("depth", "nested loops", straight.depth, 250),
     Axis("carried depth", "loops that carry values", straight.carried_depth, 250),
     Axis("ifs", "guards in sequence", straight.ifs, 400),
     Axis("if depth", "nested guards", straight.if_depth, 100),
     Axis("iter args", "values that a loop carries", straight.iter_args, 400),
-    Axis("pipelines", "pipelined loops in sequence", pipelined.pipelines, 128),
+    Axis("pipelines", "pipelined loops in sequence", pipelined.pipelines, 64),
     Axis(
         "pipeline depth",
         "loops around a pipelined loop",
@@ -57,7 +57,7 @@ AXES = (
         NVIDIA,
     ),
     Axis("doubled", "doublings of a carried index", pipelined.doubled, 4000),
-    Axis("matmuls", "matmuls in a pipelined loop", pipelined.matmuls, 512),
+    Axis("matmuls", "matmuls in a pipelined loop", pipelined.matmuls, 128),
     Axis("operations", "operations in a pipelined loop", pipelined.operations, 500),
     Axis("channels", "buffers in a pipelined loop", pipelined.channels, 128, NVIDIA),
     Axis(
@@ -102,3 +102,12 @@ AXES = (
     ),
     Axis("barriers", "barriers between two roles", schedule.barriers, 512, NVIDIA[:1]),
 )
+
+
+def find_axis(name: str) -> Axis:
+    """The axis of a name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return {axis.name: axis for axis in AXES}[name]

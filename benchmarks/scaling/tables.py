@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .__main__ import Series
 
 from .axes import AXES
+from .series import FLOOR, TOTAL, Series
 
-#: Shorter times in seconds are noise, also if a kernel is compiled many times.
-FLOOR = 0.001
 #: The axis along which kernels do not grow: each pass needs an exponent on another one.
 MODULE_AXIS = "functions"
 #: Exponents above this need a reason.
 LIMIT = 1.3
 #: The reason of an exponent that has none in `REASONS`.
 UNKNOWN = "not known"
-#: Not passes.
-_REST = ("parse", "verify", "total")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,27 +113,20 @@ REASONS: tuple[Reason, ...] = (
     ),
 )
 
-_HEAD = """<!-- Made by `make scaling`; edit benchmarks/scaling/tables.py. -->
+_HEAD = f"""<!-- Made by `make scaling`; edit benchmarks/scaling/tables.py. -->
 
 # How compile times grow
 
 `make scaling` compiles kernels of size n/4, n/2 and n along each axis of
 `benchmarks/scaling/axes.py`, pass by pass. The exponent of a pass is the binary
-logarithm of time(n) / time(n/2): 1 for linear time, 2 for quadratic time. The times are
-CPU times without threads, the shortest of 5 to 20 runs. Passes below 1 ms at size n
-have no exponent. Every pass has one on an axis along which a single kernel grows.
+logarithm of count(n) / count(n/2), where a count is of the instructions that the pass
+executes: 1 for linear growth, 2 for quadratic growth. Passes below {FLOOR:,}
+instructions at size n (about 0.2 ms) have no exponent. Every pass has one on an axis
+along which a single kernel grows.
 
-Times grow faster than instructions, and not because of the caches alone: with
-`valgrind --tool=cachegrind`, from 250 to 500 copies, instructions grow from 1.22 to
-2.35 billion, misses of the first level from 9.0 to 17.9 million, and misses of the last
-level from 0.6 to 0.7 million.
-
-`valgrind --tool=callgrind tilews-opt --tilews-to-nvvm=chip=sm_80` counts instructions
-of whole pipelines. Without those of an empty run, from n/2 to n, they grow with
-
-| axis | functions | matmuls | ifs | loads | buffers | copies | pipelines | channels |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
-| exponent | 1.0 | 1.0 | 1.1 | 1.2 | 1.2 | 1.2 | 1.2 | **1.9** |
+Callgrind counts the instructions, because times are noisy: the same pass may show 1.1
+in one run and 1.6 in the next. Times (CPU times without threads, the shortest of 5 to
+20 runs) can grow faster than instructions when the IR outgrows the caches.
 
 Two costs are not of one pass. A remark prints its operation, so n remarks on one kernel
 take n^2 time: 0.7 ms for each remark at 400 of them. Proofs stop at limits, which
@@ -218,33 +204,38 @@ def _cell(series: Series | None) -> str:
     return f"**{text}**" if series.exponent > LIMIT else text
 
 
+def _name(flag: str) -> str:
+    return flag if flag == TOTAL else f"`{flag}`"
+
+
 def _exponents(found: list[Series]) -> str:
     axes = [axis.name for axis in AXES if any(s.axis == axis.name for s in found)]
-    flags = list(dict.fromkeys(series.flag for series in found))
+    flags = dict.fromkeys(s.flag for s in found if s.flag != TOTAL)
     worst = _worst(found)
-    rows = []
-    for flag in sorted(flags, key=lambda flag: (flag in _REST, flags.index(flag))):
-        cells = [_cell(worst.get((flag, axis))) for axis in axes]
-        rows.append([f"`{flag}`" if flag not in _REST else flag, *cells])
+    rows = [
+        [_name(flag), *(_cell(worst.get((flag, axis))) for axis in axes)]
+        for flag in [*flags, TOTAL]
+    ]
     return _table(["pass", *axes], rows)
 
 
 def _above(found: list[Series]) -> str:
     rows = [
         [
-            f"`{s.flag}`" if s.flag not in _REST else s.flag,
+            _name(s.flag),
             s.axis,
             s.chip,
             str(s.size),
             f"{1e3 * s.seconds[-1]:.0f}",
+            f"{s.instructions[-1] / 1e6:.0f}",
             f"{s.exponent:.1f}",
             find_reason(s),
         ]
         for s in _worst(found).values()
-        if s.exponent is not None and s.exponent > LIMIT and s.flag != "total"
+        if s.exponent is not None and s.exponent > LIMIT and s.flag != TOTAL
     ]
-    head = ["pass", "axis", "chip", "n", "ms at n", "exponent", "reason"]
-    return _table(head, sorted(rows))
+    head = ["pass", "axis", "chip", "n", "ms at n", "million instructions"]
+    return _table([*head, "exponent", "reason"], sorted(rows))
 
 
 def _totals(found: list[Series]) -> str:
@@ -256,13 +247,14 @@ def _totals(found: list[Series]) -> str:
             s.chip,
             str(s.size),
             *(f"{1e3 * seconds:.0f}" for seconds in s.seconds),
+            f"{s.instructions[-1] / 1e6:.0f}",
             _cell(s),
         ]
         for s in found
-        if s.flag == "total"
+        if s.flag == TOTAL
     ]
     head = ["axis", "n is the number of", "chip", "n", "ms at n/4", "n/2", "n"]
-    return _table([*head, "exponent"], rows)
+    return _table([*head, "million instructions", "exponent"], rows)
 
 
 def render_tables(found: list[Series]) -> str:
