@@ -120,11 +120,12 @@ static void takeShare(RewriterBase &rewriter, scf::ForOp loop, Value share,
   restrictIterations(rewriter, loop, first, last);
 }
 
-LogicalResult tile::splitK(RewriterBase &rewriter, scf::ForOp loop, int64_t n) {
+static LogicalResult splitLoop(RewriterBase &rewriter, scf::ForOp loop,
+                               int64_t n, const SplitChecker &checker) {
   OpBuilder::InsertionGuard guard(rewriter);
   MaybeRefusal refusal = checkPlace(loop);
   if (!refusal)
-    refusal = checkSplit(loop);
+    refusal = checker.check(loop);
   if (refusal) {
     LDBG() << "loop at " << loop.getLoc() << " stays: " << refusal->reason;
     return remarkUnsplit(loop, *refusal);
@@ -140,17 +141,27 @@ LogicalResult tile::splitK(RewriterBase &rewriter, scf::ForOp loop, int64_t n) {
   return success();
 }
 
+LogicalResult tile::splitK(RewriterBase &rewriter, scf::ForOp loop, int64_t n) {
+  return splitLoop(rewriter, loop, n,
+                   SplitChecker(loop->getParentOfType<gpu::GPUFuncOp>()));
+}
+
 void tile::splitLoops(gpu::GPUFuncOp kernel) {
   SmallVector<scf::ForOp> loops;
   kernel.walk([&](scf::ForOp loop) {
     if (loop->hasAttr(TileDialect::kSplitK))
       loops.push_back(loop);
   });
+  if (loops.empty())
+    return;
+  // Splitting a loop adds index arithmetic and erases nothing, so what the
+  // checker found stays valid.
+  SplitChecker checker(kernel);
   IRRewriter rewriter(kernel.getContext());
   for (scf::ForOp loop : loops) {
     int64_t n = loop->getAttrOfType<IntegerAttr>(TileDialect::kSplitK).getInt();
     loop->removeAttr(TileDialect::kSplitK);
-    if (n > 1 && succeeded(splitK(rewriter, loop, n)))
+    if (n > 1 && succeeded(splitLoop(rewriter, loop, n, checker)))
       ++numLoops;
   }
 }

@@ -125,23 +125,49 @@ static void clipToStream(RewriterBase &rewriter, scf::ForOp tiles,
   restrictIterations(rewriter, loop, first, last);
 }
 
-LogicalResult tile::streamK(RewriterBase &rewriter, scf::ForOp loop) {
-  OpBuilder::InsertionGuard guard(rewriter);
+/// Returns the reason why blocks cannot share the iterations of `loop` in all
+/// tiles together; none if they can.
+static MaybeRefusal checkStream(scf::ForOp loop, const SplitChecker &checker) {
   auto persistent = dyn_cast<PersistentOp>(loop->getParentOp());
   if (!persistent)
-    return remarkUnsplit(loop,
-                         {loop, 1, "the loop is not in a 'tile.persistent'"});
-  MaybeRefusal refusal = checkSplitTiles(persistent);
-  if (!refusal)
-    refusal = checkSplit(loop);
+    return Refusal{loop, 1, "the loop is not in a 'tile.persistent'"};
+  if (MaybeRefusal refusal = checkSplitTiles(persistent))
+    return refusal;
+  return checker.check(loop);
+}
+
+/// Moves what does not depend on the tile out of the loop over tiles, except
+/// for loops: one with the same sum for each tile must stay with its tile.
+static void hoistOperations(scf::ForOp tiles) {
+  moveLoopInvariantCode(
+      tiles.getLoopRegions(),
+      [&](Value value, Region *) {
+        return tiles.isDefinedOutsideOfLoop(value);
+      },
+      [](Operation *op, Region *) {
+        return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+               isSpeculatable(op);
+      },
+      [&](Operation *op, Region *) { tiles.moveOutOfLoop(op); });
+}
+
+/// Shares the iterations of `loop` unless there is a refusal.
+static LogicalResult streamLoop(RewriterBase &rewriter, scf::ForOp loop,
+                                const MaybeRefusal &refusal) {
+  OpBuilder::InsertionGuard guard(rewriter);
   if (refusal) {
     LDBG() << "loop at " << loop.getLoc() << " stays: " << refusal->reason;
     return remarkUnsplit(loop, *refusal);
   }
+  // Another loop of the same tiles may have been shared since the check.
+  auto persistent = dyn_cast<PersistentOp>(loop->getParentOp());
+  if (!persistent)
+    return remarkUnsplit(
+        loop, {loop, 1, "blocks share another loop of the same tiles"});
   // The number of iterations must be known before the loop over tiles: hoist
   // the bounds if they do not depend on the tile.
   scf::ForOp tiles = lowerPersistent(rewriter, persistent);
-  moveLoopInvariantCode(cast<LoopLikeOpInterface>(*tiles));
+  hoistOperations(tiles);
   for (Value bound :
        {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
     if (!tiles.isDefinedOutsideOfLoop(bound))
@@ -155,18 +181,36 @@ LogicalResult tile::streamK(RewriterBase &rewriter, scf::ForOp loop) {
   return success();
 }
 
+LogicalResult tile::streamK(RewriterBase &rewriter, scf::ForOp loop) {
+  SplitChecker checker(loop->getParentOfType<gpu::GPUFuncOp>());
+  return streamLoop(rewriter, loop, checkStream(loop, checker));
+}
+
+/// Shares the loops of `kernel` with `tile.stream_k`. Returns how many.
+static int64_t streamLoops(gpu::GPUFuncOp kernel) {
+  SmallVector<scf::ForOp> loops;
+  kernel.walk([&](scf::ForOp loop) {
+    if (loop->removeAttr(TileDialect::kStreamK))
+      loops.push_back(loop);
+  });
+  if (loops.empty())
+    return 0;
+  // All checks come first: lowering a persistent loop moves operations.
+  SplitChecker checker(kernel);
+  SmallVector<MaybeRefusal> refusals = llvm::map_to_vector(
+      loops, [&](scf::ForOp loop) { return checkStream(loop, checker); });
+  IRRewriter rewriter(kernel.getContext());
+  int64_t count = 0;
+  for (auto [loop, refusal] : llvm::zip_equal(loops, refusals))
+    count += succeeded(streamLoop(rewriter, loop, refusal));
+  return count;
+}
+
 namespace {
 struct StreamKPass : tile::impl::StreamKPassBase<StreamKPass> {
   void runOnOperation() override {
-    SmallVector<scf::ForOp> loops;
-    getOperation()->walk([&](scf::ForOp loop) {
-      if (loop->removeAttr(TileDialect::kStreamK))
-        loops.push_back(loop);
-    });
-    IRRewriter rewriter(&getContext());
-    for (scf::ForOp loop : loops)
-      if (succeeded(streamK(rewriter, loop)))
-        ++numLoops;
+    getOperation()->walk(
+        [](gpu::GPUFuncOp kernel) { numLoops += streamLoops(kernel); });
   }
 };
 } // namespace

@@ -16,7 +16,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Pipeline/SplitSums.h"
-#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -139,11 +138,10 @@ static bool hasKnownEffects(Operation *op) {
 
 /// Checks that iterations do not depend on each other through memory: what one
 /// reads of shared memory it has written itself, or no iteration writes it.
-static MaybeRefusal checkIterations(scf::ForOp loop,
-                                    const MemoryAccesses &accesses) {
-  SmallVector<MemoryAccess, 0> all = accesses.get(loop);
+MaybeRefusal SplitChecker::checkIterations(scf::ForOp loop) const {
+  SmallVector<MemoryAccess, 0> inLoop = accesses.get(loop);
   SmallVector<const MemoryAccess *> written;
-  for (const MemoryAccess &access : all) {
+  for (const MemoryAccess &access : inLoop) {
     if (access.writes() && !access.shared)
       return Refusal{access.op, 1, "the loop writes to global memory"};
     if (access.reads() && access.shared) {
@@ -151,7 +149,7 @@ static MaybeRefusal checkIterations(scf::ForOp loop,
       for (const MemoryAccess *write : written)
         if (write->op->getBlock()->findAncestorOpInBlock(*access.op))
           before.push_back({write, write->op});
-      bool changes = llvm::any_of(all, [&](const MemoryAccess &other) {
+      bool changes = llvm::any_of(inLoop, [&](const MemoryAccess &other) {
         return other.writes() && other.mayAlias(access);
       });
       if (changes && (access.roots.size() != 1 ||
@@ -168,30 +166,33 @@ static MaybeRefusal checkIterations(scf::ForOp loop,
 
 /// Checks that repeating the rest of the kernel in every block has no effect
 /// except for `additions`, and that nothing reads their sums.
-static MaybeRefusal
-checkRest(scf::ForOp loop, const MemoryAccesses &accesses,
-          const llvm::SmallPtrSetImpl<Operation *> &additions) {
-  SmallVector<MemoryAccess, 0> all =
-      accesses.get(loop->getParentOfType<gpu::GPUFuncOp>());
-  auto isTo = [&](const MemoryAccess &access, auto isWrite) {
-    return llvm::any_of(all, [&](const MemoryAccess &other) {
-      return isWrite(other.op) && other.writes() && other.mayAlias(access);
+MaybeRefusal SplitChecker::checkRest(
+    scf::ForOp loop,
+    const llvm::SmallPtrSetImpl<Operation *> &additions) const {
+  SmallVector<const MemoryAccess *> added, filled;
+  for (const MemoryAccess &access : all) {
+    if (access.writes() && additions.contains(access.op))
+      added.push_back(&access);
+    if (access.writes() && loop->isAncestor(access.op))
+      filled.push_back(&access);
+  }
+  auto isTo = [](const MemoryAccess &access, auto &writes) {
+    return llvm::any_of(writes, [&](const MemoryAccess *write) {
+      return write->mayAlias(access);
     });
   };
-  auto isAddition = [&](Operation *op) { return additions.contains(op); };
-  auto isInLoop = [&](Operation *op) { return loop->isAncestor(op); };
   for (const MemoryAccess &access : all) {
-    if (isAddition(access.op))
+    if (additions.contains(access.op))
       continue;
-    if (access.reads() && !access.shared && isTo(access, isAddition))
+    if (access.reads() && !access.shared && isTo(access, added))
       return Refusal{access.op, 1,
                      "an operation reads memory that the blocks add to"};
-    if (isInLoop(access.op))
+    if (loop->isAncestor(access.op))
       continue;
     if (access.writes() && !access.shared &&
         loop->getBlock()->findAncestorOpInBlock(*access.op))
       return Refusal{access.op, 1, "each of the blocks would do this"};
-    if (access.reads() && access.shared && isTo(access, isInLoop))
+    if (access.reads() && access.shared && isTo(access, filled))
       return Refusal{
           access.op, 1,
           "an operation outside of the loop reads shared memory that "
@@ -204,7 +205,10 @@ checkRest(scf::ForOp loop, const MemoryAccesses &accesses,
 // The loop
 //===----------------------------------------------------------------------===//
 
-MaybeRefusal tile::checkSplit(scf::ForOp loop) {
+SplitChecker::SplitChecker(gpu::GPUFuncOp kernel)
+    : accesses(kernel), all(accesses.get(kernel)) {}
+
+MaybeRefusal SplitChecker::check(scf::ForOp loop) const {
   if (loop.getUnsignedCmp())
     return Refusal{loop, 1, "the induction variable is unsigned"};
   if (MaybeRefusal refusal = checkSums(loop))
@@ -220,10 +224,9 @@ MaybeRefusal tile::checkSplit(scf::ForOp loop) {
     });
   if (unknown)
     return Refusal{unknown, 1, "each of the blocks would do this"};
-  MemoryAccesses accesses(loop->getParentOfType<gpu::GPUFuncOp>());
-  if (MaybeRefusal refusal = checkIterations(loop, accesses))
+  if (MaybeRefusal refusal = checkIterations(loop))
     return refusal;
-  return checkRest(loop, accesses, additions);
+  return checkRest(loop, additions);
 }
 
 MaybeRefusal tile::checkSplitTiles(PersistentOp op) {

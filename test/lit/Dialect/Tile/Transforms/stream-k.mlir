@@ -97,6 +97,33 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
+  // The sum of the first loop does not depend on the tile.
+  // CHECK-LABEL: gpu.func @two_loops
+  // CHECK: scf.for
+  // CHECK: %[[FIRST:.*]] = arith.addi
+  // CHECK: scf.for %{{.*}} = %[[FIRST]]
+  gpu.func @two_loops(%C: memref<?x?xf32>, %one: f32, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c9 = arith.constant 9 : index
+    %add = tensor.splat %one : !t
+    %zero = arith.constant dense<0.0> : !t
+    tile.persistent (%x) in (%n) {
+      %r = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %zero) -> (!t) {
+        %d = arith.addf %c, %add : !t
+        scf.yield %d : !t
+      } {tile.stream_k}
+      // expected-remark @below {{loop is not split: each of the blocks would do this}}
+      %unused = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %zero) -> (!t) {
+        %d = arith.addf %c, %add : !t
+        scf.yield %d : !t
+      } {tile.stream_k}
+      // expected-note @below {{because of this operation}}
+      tile.atomic_rmw <add> %r to %C[%x, %c0] : !t to memref<?x?xf32>
+    }
+    gpu.return
+  }
+
   // A triangle: tiles have different numbers of iterations.
   gpu.func @triangle(%C: memref<?x?xf32>, %one: f32, %n: index) kernel {
     %c0 = arith.constant 0 : index

@@ -21,6 +21,7 @@
 #ifndef TILEWS_DIALECT_TILE_ANALYSIS_PIPELINE_SPLITSUMS_H
 #define TILEWS_DIALECT_TILE_ANALYSIS_PIPELINE_SPLITSUMS_H
 
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Refusal.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
@@ -28,9 +29,26 @@
 
 namespace tilews::tile {
 
-/// Returns the reason why several blocks cannot share `loop` and repeat the
-/// rest of the kernel; none if they can.
-MaybeRefusal checkSplit(mlir::scf::ForOp loop);
+/// Checks which loops of a kernel several blocks can share. It finds the memory
+/// accesses of the kernel once for all of its loops, so it must not be used
+/// after operations of the kernel were erased.
+class SplitChecker {
+public:
+  explicit SplitChecker(mlir::gpu::GPUFuncOp kernel);
+
+  /// Returns the reason why several blocks cannot share `loop` and repeat the
+  /// rest of the kernel; none if they can.
+  MaybeRefusal check(mlir::scf::ForOp loop) const;
+
+private:
+  MaybeRefusal checkIterations(mlir::scf::ForOp loop) const;
+  MaybeRefusal
+  checkRest(mlir::scf::ForOp loop,
+            const llvm::SmallPtrSetImpl<mlir::Operation *> &additions) const;
+
+  MemoryAccesses accesses;
+  llvm::SmallVector<MemoryAccess, 0> all;
+};
 
 /// Returns the reason why several blocks cannot share the tiles of `op`; none
 /// if they can.
