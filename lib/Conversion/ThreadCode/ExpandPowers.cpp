@@ -186,28 +186,19 @@ static std::optional<int64_t> getSmallInteger(Value value) {
 namespace {
 /// A power with an exponent of floating point, or an integer.
 template <typename OpT>
-struct PowerExpansion : OpRewritePattern<OpT> {
-  using OpRewritePattern<OpT>::OpRewritePattern;
+struct PowerExpansion : F32Expansion<OpT> {
+  using F32Expansion<OpT>::F32Expansion;
 
-  LogicalResult matchAndRewrite(OpT op,
-                                PatternRewriter &rewriter) const override {
-    Type type = op.getType();
-    if (!getElementTypeOrSelf(type).isF32())
-      return rewriter.notifyMatchFailure(op, "not f32");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    RealEmitter e(b, type);
+  SmallVector<Value> emit(RealEmitter &e, OpT op) const override {
     Value exponent = op.getRhs();
     if (auto widened = exponent.template getDefiningOp<arith::ExtFOp>())
       exponent = widened.getIn();
-    if (std::optional<int64_t> n = getSmallInteger(exponent)) {
-      rewriter.replaceOp(op, emitConstantPower(e, op.getLhs(), *n));
-      return success();
-    }
+    if (std::optional<int64_t> n = getSmallInteger(exponent))
+      return {emitConstantPower(e, op.getLhs(), *n)};
     exponent = op.getRhs();
     if (isa<IntegerType>(getElementTypeOrSelf(exponent.getType())))
-      exponent = arith::SIToFPOp::create(b, type, exponent);
-    rewriter.replaceOp(op, emitPower(e, op.getLhs(), exponent));
-    return success();
+      exponent = arith::SIToFPOp::create(e.getBuilder(), e.getType(), exponent);
+    return {emitPower(e, op.getLhs(), exponent)};
   }
 };
 } // namespace
