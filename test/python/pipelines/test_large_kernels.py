@@ -186,6 +186,25 @@ def test_a_long_chain_of_views_overflows_no_stack():
         run(module(text), "--tile-set-target=chip=sm_90a", *flags)
 
 
+def test_a_nest_of_remainders_is_a_short_model_for_spin():
+    # Written out, a remainder has its operand twice.
+    nest = "d0"
+    for i in range(40):
+        nest = f"({nest} + 1) mod {60 - i}"
+    place = "%h = arith.cmpi slt, %l1,"
+    text = guard_loads(1).replace(
+        place,
+        f"%m = affine.apply affine_map<(d0) -> ({nest})>(%k)\n"
+        "%h = arith.cmpi slt, %m,",
+    )
+    command = [OPT.with_name("tilews-translate"), "-", "--to=promela"]
+    done = subprocess.run(
+        command, input=text, capture_output=True, text=True, timeout=TIMEOUT
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("floormod") > 40 and len(done.stdout) < 100_000
+
+
 @pytest.mark.parametrize(
     ("first", "second", "last", "size"),
     [
