@@ -194,8 +194,7 @@ def test_a_nest_of_remainders_is_a_short_model_for_spin():
     place = "%h = arith.cmpi slt, %l1,"
     text = guard_loads(1).replace(
         place,
-        f"%m = affine.apply affine_map<(d0) -> ({nest})>(%k)\n"
-        "%h = arith.cmpi slt, %m,",
+        f"%m = affine.apply affine_map<(d0) -> ({nest})>(%k)\n%h = arith.cmpi slt, %m,",
     )
     command = [OPT.with_name("tilews-translate"), "-", "--to=promela"]
     done = subprocess.run(
