@@ -39,18 +39,25 @@ using namespace tilews::tile;
 // Analyses
 //===----------------------------------------------------------------------===//
 
+/// Calls `fn` for each integer of a kernel: results of operations and arguments
+/// of regions.
+static void forEachInteger(gpu::GPUFuncOp kernel,
+                           llvm::function_ref<void(Value)> fn) {
+  auto visit = [&](Value value) {
+    if (value.getType().isIntOrIndex())
+      fn(value);
+  };
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    llvm::for_each(op->getResults(), visit);
+    for (mlir::Region &region : op->getRegions())
+      llvm::for_each(region.getArguments(), visit);
+  });
+}
+
 /// Prints the divisor of each integer, and how wide each copy can move.
 static LogicalResult printDivisibility(gpu::GPUFuncOp kernel, raw_ostream &os) {
   Divisibility divisibility;
-  auto evaluate = [&](Value value) {
-    if (value.getType().isIntOrIndex())
-      (void)divisibility.getDivisor(value);
-  };
-  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    llvm::for_each(op->getResults(), evaluate);
-    for (mlir::Region &region : op->getRegions())
-      llvm::for_each(region.getArguments(), evaluate);
-  });
+  forEachInteger(kernel, [&](Value value) { divisibility.getDivisor(value); });
   divisibility.print(os);
   BriefPrinter printer(kernel, os);
   kernel.walk([&](CopyOp copy) {
@@ -60,19 +67,11 @@ static LogicalResult printDivisibility(gpu::GPUFuncOp kernel, raw_ostream &os) {
   return success();
 }
 
-/// Prints which results of operations and arguments of regions may be negative.
+/// Prints which integers may be negative.
 static LogicalResult printIndexSigns(gpu::GPUFuncOp kernel, raw_ostream &os) {
   IndexSigns signs;
-  BriefPrinter printer(kernel, os);
-  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    SmallVector<Value> values(op->getResults());
-    for (mlir::Region &region : op->getRegions())
-      llvm::append_range(values, region.getArguments());
-    for (Value value : values)
-      if (value.getType().isIntOrIndex())
-        printer << value << ": "
-                << (signs.isNonNegative(value) ? "0 or more" : "any") << "\n";
-  });
+  forEachInteger(kernel, [&](Value value) { signs.isNonNegative(value); });
+  signs.print(os);
   return success();
 }
 

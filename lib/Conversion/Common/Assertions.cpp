@@ -59,19 +59,11 @@ public:
   }
 
 private:
-  Value getCoordinate(size_t v, int64_t dim) {
-    Value coord = arith::ConstantOp::create(
-        b, b.getI32IntegerAttr(indexer.getConstants(v)[dim]));
-    if (Value base = indexer.getBase(dim))
-      coord = arith::AddIOp::create(b, base, coord);
-    return coord;
-  }
-
   Value isOutside(size_t v, int64_t dim) {
     Value extent =
         arith::ConstantOp::create(b, b.getI32IntegerAttr(type.getDimSize(dim)));
     return arith::CmpIOp::create(b, arith::CmpIPredicate::uge,
-                                 getCoordinate(v, dim), extent);
+                                 indexer.createCoord(b, v, dim), extent);
   }
 
   Value getElement(size_t v) {
@@ -79,8 +71,8 @@ private:
     for (int64_t dim = 0; dim < type.getRank(); ++dim) {
       Value extent = arith::ConstantOp::create(
           b, b.getI64IntegerAttr(type.getDimSize(dim)));
-      Value coord =
-          arith::ExtUIOp::create(b, b.getI64Type(), getCoordinate(v, dim));
+      Value coord = arith::ExtUIOp::create(b, b.getI64Type(),
+                                           indexer.createCoord(b, v, dim));
       element = arith::AddIOp::create(
           b, arith::MulIOp::create(b, element, extent), coord);
     }

@@ -128,18 +128,11 @@ struct PrintPattern : TilePattern<PrintOp> {
       std::string format = (message + " (").str();
       Value inside = owns;
       for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-        Value coord = arith::ConstantOp::create(
-            b, b.getI32IntegerAttr(indexer.getConstants(v)[dim]));
-        if (Value base = indexer.getBase(dim))
-          coord = arith::AddIOp::create(b, base, coord);
-        operands.push_back(coord);
+        operands.push_back(indexer.createCoord(b, v, dim));
         format += dim ? ", %d" : "%d";
         if (!indexer.overCovers(dim))
           continue;
-        Value extent = arith::ConstantOp::create(
-            b, b.getI32IntegerAttr(type.getDimSize(dim)));
-        Value holds =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, extent);
+        Value holds = indexer.createIsInside(b, v, dim);
         inside = inside ? arith::AndIOp::create(b, inside, holds).getResult()
                         : holds;
       }

@@ -108,17 +108,9 @@ void tilews::fillPastExtent(ImplicitLocOpBuilder &b, ReductionKind kind,
   if (!indexer.overCovers(axis))
     return;
   Value identity = createIdentity(b, kind, registers.front().getType());
-  Value extent = arith::ConstantOp::create(
-      b, b.getI32IntegerAttr(indexer.getShape()[axis]));
-  for (auto [v, value] : llvm::enumerate(registers)) {
-    Value coord = arith::ConstantOp::create(
-        b, b.getI32IntegerAttr(indexer.getConstants(v)[axis]));
-    if (Value base = indexer.getBase(axis))
-      coord = arith::AddIOp::create(b, base, coord);
-    Value holds =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, extent);
-    value = arith::SelectOp::create(b, holds, value, identity);
-  }
+  for (auto [v, value] : llvm::enumerate(registers))
+    value = arith::SelectOp::create(b, indexer.createIsInside(b, v, axis),
+                                    value, identity);
 }
 
 /// Whether a reduction compares integers with their signs.
@@ -239,7 +231,7 @@ struct ReducePattern : TilePattern<ReduceOp> {
       count *= digit.extent;
     auto type = dyn_cast<IntegerType>(value.getType());
     if (count == TargetInfo::getWarpSize(op) && type && type.getWidth() <= 32) {
-      // Signs decide about the least and the greatest number.
+      // A narrow number is extended so that its order stays.
       bool isSigned = isSignedOrder(op.getKind());
       Value word = value;
       if (type.getWidth() < 32)

@@ -5,10 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Powers of integers by repeated squaring, in a loop over the bits of the
-// exponent, so that its code is short. All multiplications wrap around. A negative
-// exponent means the reciprocal, rounded toward zero, which selects at the end
-// choose by the base.
+// Powers of integers by repeated squaring (Knuth, TAOCP volume 2, 4.6.3). A loop
+// over the bits of the exponent keeps the code short. All multiplications wrap
+// around. For 3^5, with the bits 101 of the exponent from the lowest one:
+//
+//   bit 1: power = 3,   square = 9
+//   bit 0: power = 3,   square = 81
+//   bit 1: power = 243
+//
+// A negative exponent means the reciprocal, rounded toward zero: 0, but for the
+// bases 0, 1 and -1. Selects after the loop choose it.
 //
 //===----------------------------------------------------------------------===//
 

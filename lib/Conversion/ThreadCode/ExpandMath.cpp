@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Functions of the math dialect by the instructions of GPUs, so that no call of
-// a library remains. Functions of f16 and bf16 are computed in f32. The power of
-// two is an instruction, and so is the logarithm to base two on AMD, from which
-// the others differ by a factor.
+// Expands functions of the math dialect to instructions of GPUs, so that no call
+// of a library remains. Functions of f16 and bf16 are computed in f32. The power
+// of two is an instruction. So is the logarithm to base two on AMD, from which
+// the other logarithms differ by a factor.
 //
 // Files beside this one have the expansions by family: exponentials, logarithms,
 // sines and cosines, powers, remainders. Others are upstream's patterns:
@@ -48,20 +48,13 @@ namespace {
 
 /// Rewrites `f(x)` as `base(x) * factor`: logarithms by the one of base two.
 template <typename OpT, typename BaseT>
-struct ScaledPattern : OpRewritePattern<OpT> {
+struct ScaledPattern : F32Expansion<OpT> {
   ScaledPattern(MLIRContext *context, double factor)
-      : OpRewritePattern<OpT>(context), factor(factor) {}
+      : F32Expansion<OpT>(context), factor(factor) {}
 
-  LogicalResult matchAndRewrite(OpT op,
-                                PatternRewriter &rewriter) const override {
-    Type type = op.getType();
-    if (!getElementTypeOrSelf(type).isF32())
-      return rewriter.notifyMatchFailure(op, "not f32");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    RealEmitter e(b, type);
-    Value y = BaseT::create(b, op.getOperand());
-    rewriter.replaceOp(op, e.mul(y, e.number(factor)));
-    return success();
+  SmallVector<Value> emit(RealEmitter &e, OpT op) const override {
+    Value y = BaseT::create(e.getBuilder(), op.getOperand());
+    return {e.mul(y, e.number(factor))};
   }
 
   double factor;
@@ -69,37 +62,28 @@ struct ScaledPattern : OpRewritePattern<OpT> {
 
 /// Replaces a function of f32 by the intrinsic of an instruction.
 template <typename OpT>
-struct InstructionPattern : OpRewritePattern<OpT> {
+struct InstructionPattern : F32Expansion<OpT> {
   InstructionPattern(MLIRContext *context, StringRef intrinsic)
-      : OpRewritePattern<OpT>(context), intrinsic(intrinsic) {}
+      : F32Expansion<OpT>(context), intrinsic(intrinsic) {}
 
-  LogicalResult matchAndRewrite(OpT op,
-                                PatternRewriter &rewriter) const override {
-    Type type = op.getType();
-    if (!getElementTypeOrSelf(type).isF32())
-      return rewriter.notifyMatchFailure(op, "not f32");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  SmallVector<Value> emit(RealEmitter &e, OpT op) const override {
+    ImplicitLocOpBuilder &b = e.getBuilder();
     auto compute = [&](Value x) -> Value {
       return LLVM::CallIntrinsicOp::create(
                  b, b.getF32Type(), b.getStringAttr(intrinsic), ValueRange{x})
           .getResult(0);
     };
-    auto vector = dyn_cast<VectorType>(type);
-    if (!vector) {
-      rewriter.replaceOp(op, compute(op.getOperand()));
-      return success();
-    }
-    if (vector.isScalable())
-      return rewriter.notifyMatchFailure(op, "unknown number of elements");
+    auto vector = dyn_cast<VectorType>(e.getType());
+    if (!vector)
+      return {compute(op.getOperand())};
     // Vectors may have no dimension, or several.
     auto flat = VectorType::get(vector.getNumElements(), b.getF32Type());
     SmallVector<Value> registers = unpack(
         b, vector::ShapeCastOp::create(b, flat, op.getOperand()).getResult());
     for (Value &value : registers)
       value = compute(value);
-    rewriter.replaceOpWithNewOp<vector::ShapeCastOp>(
-        op, vector, pack(b, b.getF32Type(), registers));
-    return success();
+    return {vector::ShapeCastOp::create(b, vector,
+                                        pack(b, b.getF32Type(), registers))};
   }
 
   StringRef intrinsic;

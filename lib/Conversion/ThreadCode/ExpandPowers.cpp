@@ -5,18 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A constant integral exponent of at most 64 is a chain of multiplications by repeated
+// A power with a constant integral exponent of at most 64 is computed by repeated
 // squaring. Each multiplication has a second number for its error, which fma gives
 // exactly (Dekker, A floating-point technique for extending the available
-// precision, 1971). A negative exponent starts from the reciprocal.
+// precision, 1971). For a negative exponent the reciprocal is raised.
 //
 // Others are 2^(y * log2|x|), with the logarithm in two numbers:
 //
 //   |x| = 2^n * m     s = (m - 1) / (m + 1)     log(m) = 2 (s + s^3/3 + ...)
 //
 // The multiplied logarithm is split into an integer, which becomes an exponent, and a rest
-// of at most 1/2, for which fma needs no rounded multiplication. Signs and special cases
-// are those of IEEE 754 (`pow`; C23, F.10.4.4): selects at the end.
+// of at most 1/2, for which fma needs no rounded multiplication. Selects at the end make
+// signs and special cases those of IEEE 754 (`pow`; C23, F.10.4.4).
 //
 //===----------------------------------------------------------------------===//
 
@@ -186,28 +186,19 @@ static std::optional<int64_t> getSmallInteger(Value value) {
 namespace {
 /// A power with an exponent of floating point, or an integer.
 template <typename OpT>
-struct PowerExpansion : OpRewritePattern<OpT> {
-  using OpRewritePattern<OpT>::OpRewritePattern;
+struct PowerExpansion : F32Expansion<OpT> {
+  using F32Expansion<OpT>::F32Expansion;
 
-  LogicalResult matchAndRewrite(OpT op,
-                                PatternRewriter &rewriter) const override {
-    Type type = op.getType();
-    if (!getElementTypeOrSelf(type).isF32())
-      return rewriter.notifyMatchFailure(op, "not f32");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    RealEmitter e(b, type);
+  SmallVector<Value> emit(RealEmitter &e, OpT op) const override {
     Value exponent = op.getRhs();
     if (auto widened = exponent.template getDefiningOp<arith::ExtFOp>())
       exponent = widened.getIn();
-    if (std::optional<int64_t> n = getSmallInteger(exponent)) {
-      rewriter.replaceOp(op, emitConstantPower(e, op.getLhs(), *n));
-      return success();
-    }
+    if (std::optional<int64_t> n = getSmallInteger(exponent))
+      return {emitConstantPower(e, op.getLhs(), *n)};
     exponent = op.getRhs();
     if (isa<IntegerType>(getElementTypeOrSelf(exponent.getType())))
-      exponent = arith::SIToFPOp::create(b, type, exponent);
-    rewriter.replaceOp(op, emitPower(e, op.getLhs(), exponent));
-    return success();
+      exponent = arith::SIToFPOp::create(e.getBuilder(), e.getType(), exponent);
+    return {emitPower(e, op.getLhs(), exponent)};
   }
 };
 } // namespace

@@ -271,19 +271,12 @@ static Value emitTangent(RealEmitter &e, Value x) {
 }
 
 namespace {
-struct SincosExpansion : OpRewritePattern<math::SincosOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct SincosExpansion : F32Expansion<math::SincosOp> {
+  using F32Expansion::F32Expansion;
 
-  LogicalResult matchAndRewrite(math::SincosOp op,
-                                PatternRewriter &rewriter) const override {
-    Type type = op.getOperand().getType();
-    if (!getElementTypeOrSelf(type).isF32())
-      return rewriter.notifyMatchFailure(op, "not f32");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    RealEmitter e(b, type);
+  SmallVector<Value> emit(RealEmitter &e, math::SincosOp op) const override {
     auto [sine, cosine] = emitSineCosine(e, op.getOperand());
-    rewriter.replaceOp(op, {sine, cosine});
-    return success();
+    return {sine, cosine};
   }
 };
 } // namespace

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace tilews {
 
@@ -83,19 +84,37 @@ void populateIntegerPowerPatterns(mlir::RewritePatternSet &patterns);
 /// Remainders of f16, bf16, f32 and f64.
 void populateRemainderPatterns(mlir::RewritePatternSet &patterns);
 
-/// Replaces operations of f32 by what `Emit` makes of the operand.
-template <typename OpT, mlir::Value (*Emit)(RealEmitter &, mlir::Value)>
-struct UnaryExpansion : mlir::OpRewritePattern<OpT> {
+/// Replaces operations whose first operand is f32, or a vector of it, by what
+/// `emit` makes.
+template <typename OpT>
+struct F32Expansion : mlir::OpRewritePattern<OpT> {
   using mlir::OpRewritePattern<OpT>::OpRewritePattern;
 
   mlir::LogicalResult
-  matchAndRewrite(OpT op, mlir::PatternRewriter &rewriter) const override {
-    if (!mlir::getElementTypeOrSelf(op.getType()).isF32())
+  matchAndRewrite(OpT op, mlir::PatternRewriter &rewriter) const final {
+    mlir::Type type = op->getOperand(0).getType();
+    if (!mlir::getElementTypeOrSelf(type).isF32())
       return rewriter.notifyMatchFailure(op, "not f32");
+    if (auto vector = mlir::dyn_cast<mlir::VectorType>(type);
+        vector && vector.isScalable())
+      return rewriter.notifyMatchFailure(op, "unknown number of elements");
     mlir::ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    RealEmitter e(b, op.getType());
-    rewriter.replaceOp(op, Emit(e, op.getOperand()));
+    RealEmitter e(b, type);
+    rewriter.replaceOp(op, emit(e, op));
     return mlir::success();
+  }
+
+  /// Emits the values that replace the results of `op`.
+  virtual llvm::SmallVector<mlir::Value> emit(RealEmitter &e, OpT op) const = 0;
+};
+
+/// Replaces operations of f32 by what `Emit` makes of the operand.
+template <typename OpT, mlir::Value (*Emit)(RealEmitter &, mlir::Value)>
+struct UnaryExpansion : F32Expansion<OpT> {
+  using F32Expansion<OpT>::F32Expansion;
+
+  llvm::SmallVector<mlir::Value> emit(RealEmitter &e, OpT op) const override {
+    return {Emit(e, op.getOperand())};
   }
 };
 

@@ -21,11 +21,14 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace tilews {
 #define GEN_PASS_DEF_CONVERTTILETONVVMPASS
 #include "tilews/Conversion/Passes.h.inc"
 } // namespace tilews
+
+#define DEBUG_TYPE "convert-tile-to-nvvm"
 
 using namespace mlir;
 using namespace tilews;
@@ -77,6 +80,7 @@ struct ConvertTileToNVVMPass
     }
     if (failed(checkIndexBitwidth(getOperation(), indexBitwidth)))
       return signalPassFailure();
+    LDBG() << target->chip << ", indices of " << indexBitwidth << " bits";
     NVVMLowering lowering(*target, indexBitwidth);
     if (failed(convertTileModule(getOperation(), lowering, addPatterns)))
       signalPassFailure();

@@ -28,6 +28,7 @@ bool infeasible;
 
 /* Integers */
 #define floordiv(a, b) ((a) >= 0 -> (a) / (b) : ((a) + 1) / (b) - 1)
+#define floormod(a, b) ((a) - (b) * floordiv(a, b))
 #define ceildiv(a, b) ((a) > 0 -> ((a) - 1) / (b) + 1 : (a) / (b))
 #define least(a, b) ((a) < (b) -> (a) : (b))
 #define most(a, b) ((a) > (b) -> (a) : (b))

@@ -123,7 +123,8 @@ static std::string toText(AffineExpr expr, unsigned numDims,
   case AffineExprKind::Mul:
     return "(" + a + " * " + b + ")";
   case AffineExprKind::Mod:
-    return "(" + a + " - " + b + " * floordiv(" + a + ", " + b + "))";
+    // A macro: the text of a nest of remainders stays linear.
+    return "floormod(" + a + ", " + b + ")";
   case AffineExprKind::FloorDiv:
     return "floordiv(" + a + ", " + b + ")";
   default:

@@ -19,7 +19,7 @@ namespace tilews::verifier {
 /// expressions, and how the search for obstacles goes.
 ///
 /// The search works on an abstraction of the program that has finitely many
-/// states. Where the abstraction turns out too coarse or too fine it is
+/// states. Where the abstraction turns out too coarse for a proof, it is
 /// refined, and the search starts over (Clarke et al., "Counterexample-guided
 /// abstraction refinement", 2000). An example: two loop-carried numbers were
 /// equal so far and had one name; in this iteration they differ, so they get

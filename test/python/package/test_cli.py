@@ -7,21 +7,6 @@ from click.testing import CliRunner
 
 from tilews.cli import main
 
-KERNEL = """
-gpu.module @kernels [#rocdl.target<chip = "gfx1100">] {
-  llvm.func @nothing() attributes {rocdl.kernel, tile.arguments = []} {
-    llvm.return
-  }
-}
-"""
-
-
-@pytest.fixture
-def source(tmp_path):
-    path = tmp_path / "kernel.mlir"
-    path.write_text(KERNEL)
-    return path
-
 
 def run(*arguments):
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
@@ -83,18 +68,17 @@ def test_parse_errors_name_the_file(tmp_path):
     assert f"{path}:1:1: error: Dialect `foo' not found" in result.stderr
 
 
-def test_python_kernels(tmp_path):
+def test_python_kernels(source, tmp_path):
     path = tmp_path / "kernels.py"
     path.write_text(
         "from tilews import compiler\n"
         "class Kernel:\n"
         "    def compile(self, target, line_info, **constants):\n"
-        f"        source = {str(tmp_path / 'kernel.mlir')!r}\n"
+        f"        source = {str(source)!r}\n"
         "        assert constants == {'BM': 64, 'x': 0.5, 'kind': 'fast'}\n"
         "        return compiler.compile_file(source, target, line_info=line_info)\n"
         "nothing = Kernel()\n"
     )
-    (tmp_path / "kernel.mlir").write_text(KERNEL)
     constants = [part for c in ("BM=64", "x=0.5", "kind=fast") for part in ("-D", c)]
     result = run("compile", f"{path}:nothing", "--to", "asm", *constants)
     assert result.exit_code == 0, result.output

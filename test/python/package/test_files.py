@@ -13,21 +13,6 @@ from tilews._support import files
 from tilews.compiler import CompileError, compile_file
 from tilews.runtime.pairs import pair
 
-KERNEL = """
-gpu.module @kernels [#rocdl.target<chip = "gfx1100">] {
-  llvm.func @nothing() attributes {rocdl.kernel, tile.arguments = []} {
-    llvm.return
-  }
-}
-"""
-
-
-@pytest.fixture
-def source(tmp_path):
-    path = tmp_path / "kernel.mlir"
-    path.write_text(KERNEL)
-    return path
-
 
 def limit_files():
     """Lets the disk seem full after 100 bytes."""

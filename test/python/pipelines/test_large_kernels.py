@@ -158,6 +158,79 @@ def test_a_long_chain_in_a_pipelined_loop_overflows_no_stack():
         run(module(text), f"--tile-set-target=chip={chip}", *SCHEDULE)
 
 
+def test_a_long_chain_of_views_overflows_no_stack():
+    # Canonicalization folds views of views, so that the pipelines never see many.
+    shared = ("memref<64xf16, #wg>", "memref<64xbf16, #wg>")
+    views = repeat(
+        60000,
+        lambda i: (
+            f"%s{i + 1} = tile.view %s{i} : {shared[i % 2]} to {shared[1 - i % 2]}"
+        ),
+    )
+    for producer in ("copy", "store"):
+        fill = {
+            "copy": "tile.copy %X[%k] to %s60000 : !V to !v",
+            "store": "tile.store %x to %s60000 : !t to !v",
+        }[producer]
+        text = function(
+            f"%s0 = tile.alloc_shared : !v\n{views}\n"
+            "%z = arith.constant dense<0.0> : !t\n"
+            "%r = scf.for %k = %c0 to %n step %c64 iter_args(%x = %z) -> !t {\n"
+            f"{fill}\n%l = tile.load %s60000 : !v -> !t\n"
+            "%y = arith.addf %x, %l : !t\nscf.yield %y : !t\n"
+            "} {tile.num_stages = 2 : i32}\n"
+            "tile.store %r to %Y : !t to memref<64xf16>"
+        )
+        memory = ("infer-layouts", "plan-shared-memory", "insert-barriers")
+        flags = SCHEDULE + tuple(f"--tile-{flag}" for flag in memory)
+        run(module(text), "--tile-set-target=chip=sm_90a", *flags)
+
+
+def test_a_nest_of_remainders_is_a_short_model_for_spin():
+    # Written out, a remainder has its operand twice.
+    nest = "d0"
+    for i in range(40):
+        nest = f"({nest} + 1) mod {60 - i}"
+    place = "%h = arith.cmpi slt, %l1,"
+    text = guard_loads(1).replace(
+        place,
+        f"%m = affine.apply affine_map<(d0) -> ({nest})>(%k)\n%h = arith.cmpi slt, %m,",
+    )
+    command = [OPT.with_name("tilews-translate"), "-", "--to=promela"]
+    done = subprocess.run(
+        command, input=text, capture_output=True, text=True, timeout=TIMEOUT
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("floormod") > 40 and len(done.stdout) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "last", "size"),
+    [
+        # The second operand of each addition is the sum so far.
+        ("%x", "%l", "%l", 20000),
+        # Neither operand is a sum, and each value has two uses.
+        ("%l", "%y{0}", "%x", 300),
+    ],
+    ids=["chain", "doubled"],
+)
+def test_sums_of_many_terms_are_split(first, second, last, size):
+    terms = repeat(
+        size, lambda i: f"%y{i + 1} = arith.addf {second.format(i)}, %y{i} : !t"
+    )
+    text = function(
+        "%z = arith.constant dense<0.0> : !t\n"
+        "%r = scf.for %k = %c0 to %n step %c64 iter_args(%x = %z) -> !t {\n"
+        f"%l = tile.load %X[%k] : !V -> !t\n%y0 = arith.addf {first}, %l : !t\n"
+        f"{terms}\n%sum = arith.addf %y{size}, {last} : !t\n"
+        "scf.yield %sum : !t\n} {tile.split_k = 2 : i32}\n"
+        "tile.atomic_rmw <add> %r to %Y : !t to memref<64xf16>",
+        attributes=", tile.grid = affine_map<()[v, x, y, z, k] -> (1)>",
+    )
+    found = run(module(text), "--tile-split-k", output="-")
+    assert "tile-split-0001" not in found and "gpu.block_id" in found
+
+
 def cluster(before: str, row: str, carried: str = "", types: str = "", next: str = ""):
     """A role that copies row `row` of an array, shared by the blocks of a cluster."""
     shared, slot = "memref<2x64x64xf16, #sw2, #wg>", "memref<64x64xf16, #sw, #wg>"

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.launches import Device, FakeArray, buffer, make_manifest, prepare
+from support.launches import (
+    Device,
+    FakeArray,
+    add_tensor_map,
+    buffer,
+    make_manifest,
+    prepare,
+)
 from tilews import runtime
 from tilews.runtime import BackendError, LaunchError
 from tilews.runtime.arrays import ArrayInfo, describe, row_major
@@ -210,26 +217,8 @@ def test_refused_manifests():
 
 
 def tensor_map_manifest(argument, **recipe):
-    """A kernel with one array and a tensor map of it, dimension 1 innermost."""
-    manifest = make_manifest([argument])
-    manifest["parameters"].append({"kind": "tensor_map", "argument": 0, "map": 0})
-    manifest["tensor_maps"] = [
-        {
-            "argument": 0,
-            "dtype": "f16",
-            "rank": 2,
-            "dims": [1, 0],
-            "extents": [{"extent": [0, 1]}, {"extent": [0, 0]}],
-            "strides": [{"op": "mul", "args": [{"stride": [0, 0]}, 2]}],
-            "box": [64, 128],
-            "element_strides": [1, 1],
-            "swizzle": 128,
-            "l2_promotion": 256,
-            "out_of_bounds": "zero",
-            **recipe,
-        }
-    ]
-    return manifest
+    """A kernel with one array and a tensor map of it."""
+    return add_tensor_map(make_manifest([argument]), **recipe)
 
 
 def encode(plan):

@@ -5,33 +5,17 @@ import json
 
 import pytest
 
-from support.launches import buffer, make_manifest
+from support.launches import add_tensor_map, buffer, make_manifest
 from tilews import runtime
 from tilews.runtime import LaunchError
 from tilews.runtime.launch import Launcher
 
 SCALAR = {"name": "n", "kind": "scalar", "dtype": "i32"}
 #: The parameters are A, its extents, n, and the tensor map.
-VALID = make_manifest(
-    [buffer("A"), SCALAR], grid=[{"extent": [0, 1]}, {"scalar": 1}, 1]
+VALID = add_tensor_map(
+    make_manifest([buffer("A"), SCALAR], grid=[{"extent": [0, 1]}, {"scalar": 1}, 1])
 )
-VALID["parameters"].append({"kind": "tensor_map", "argument": 0, "map": 0})
 VALID["disjoint"] = []
-VALID["tensor_maps"] = [
-    {
-        "argument": 0,
-        "dtype": "f16",
-        "rank": 2,
-        "dims": [1, 0],
-        "extents": [{"extent": [0, 1]}, {"extent": [0, 0]}],
-        "strides": [{"op": "mul", "args": [{"stride": [0, 0]}, 2]}],
-        "box": [64, 128],
-        "element_strides": [1, 1],
-        "swizzle": 128,
-        "l2_promotion": 256,
-        "out_of_bounds": "zero",
-    }
-]
 GONE = object()
 
 

@@ -56,6 +56,28 @@ def make_manifest(arguments, grid=(1, 1, 1), **options):
     }
 
 
+def add_tensor_map(manifest, **recipe):
+    """Adds a tensor map of the first argument, dimension 1 innermost."""
+    manifest["parameters"].append({"kind": "tensor_map", "argument": 0, "map": 0})
+    manifest["tensor_maps"] = [
+        {
+            "argument": 0,
+            "dtype": "f16",
+            "rank": 2,
+            "dims": [1, 0],
+            "extents": [{"extent": [0, 1]}, {"extent": [0, 0]}],
+            "strides": [{"op": "mul", "args": [{"stride": [0, 0]}, 2]}],
+            "box": [64, 128],
+            "element_strides": [1, 1],
+            "swizzle": 128,
+            "l2_promotion": 256,
+            "out_of_bounds": "zero",
+            **recipe,
+        }
+    ]
+    return manifest
+
+
 @dataclass
 class Device:
     id: int = 0

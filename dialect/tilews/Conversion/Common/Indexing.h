@@ -48,6 +48,13 @@ public:
   llvm::SmallVector<int64_t> getConstants(int64_t value) const {
     return layout.getValueCoords(value, getRank());
   }
+  /// Computes the coordinate of register `value` along `dim`, an i32.
+  mlir::Value createCoord(mlir::ImplicitLocOpBuilder &b, int64_t value,
+                          int64_t dim) const;
+  /// Computes whether that coordinate is less than the fragment's extent, an
+  /// i1. It may not be where the layout over-covers the dimension.
+  mlir::Value createIsInside(mlir::ImplicitLocOpBuilder &b, int64_t value,
+                             int64_t dim) const;
   /// Returns a mask of the bits that the base along `dim` may have set, or -1
   /// if any bit may be set.
   int64_t getBaseBits(int64_t dim) const { return baseBits[dim]; }

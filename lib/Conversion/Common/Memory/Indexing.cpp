@@ -74,6 +74,21 @@ FragmentIndexer::FragmentIndexer(ImplicitLocOpBuilder &b,
   }
 }
 
+Value FragmentIndexer::createCoord(ImplicitLocOpBuilder &b, int64_t value,
+                                   int64_t dim) const {
+  Value coord = arith::ConstantOp::create(
+      b, b.getI32IntegerAttr(getConstants(value)[dim]));
+  Value base = getBase(dim);
+  return base ? arith::AddIOp::create(b, base, coord).getResult() : coord;
+}
+
+Value FragmentIndexer::createIsInside(ImplicitLocOpBuilder &b, int64_t value,
+                                      int64_t dim) const {
+  Value coord = createCoord(b, value, dim);
+  Value extent = arith::ConstantOp::create(b, b.getI32IntegerAttr(shape[dim]));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, extent);
+}
+
 //===----------------------------------------------------------------------===//
 // RegionAccess
 //===----------------------------------------------------------------------===//

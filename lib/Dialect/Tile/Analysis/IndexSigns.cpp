@@ -15,6 +15,7 @@
 
 #include "tilews/Dialect/Tile/Analysis/IndexSigns.h"
 
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 #include "tilews/Dialect/Tile/Analysis/SliceSolver.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -157,4 +158,13 @@ bool IndexSigns::isNonNegative(OpFoldResult value) {
   if (auto attr = dyn_cast<Attribute>(value))
     return cast<IntegerAttr>(attr).getInt() >= 0;
   return isNonNegative(cast<Value>(value));
+}
+
+void IndexSigns::print(raw_ostream &os) const {
+  if (known.empty())
+    return;
+  Value first = known.front().first;
+  BriefPrinter printer(first.getParentRegion()->getParentOp(), os);
+  for (auto [value, negative] : known)
+    printer << value << ": " << (negative ? "any" : "0 or more") << "\n";
 }

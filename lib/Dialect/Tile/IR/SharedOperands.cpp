@@ -168,20 +168,25 @@ Expected<TmaBoxes> tile::getTmaBoxes(CopyOp op, const SharedLayout &layout) {
 /// Returns the layout of `buffer` given by its type or, if it is a view, by the
 /// type of the viewed buffer; row-major if neither has a layout.
 static Expected<SharedLayout> getGivenLayout(Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  auto view = buffer.getDefiningOp<ViewOp>();
-  if (!view || isa<SharedLayoutAttr>(type.getLayout()))
-    return getSharedLayout(type);
-  Expected<SharedLayout> source = getGivenLayout(view.getSource());
-  if (!source)
-    return source;
-  auto sourceType = cast<MemRefType>(view.getSource().getType());
-  if (std::optional<SharedLayout> own = source->view(
-          type.getShape(), getStorageBits(sourceType.getElementType()),
-          getStorageBits(type.getElementType())))
-    return *own;
-  return makeLayoutError("no layout of ", print(type),
-                         " places the same bytes as the buffer that it views");
+  SmallVector<MemRefType> types = {cast<MemRefType>(buffer.getType())};
+  for (auto view = buffer.getDefiningOp<ViewOp>();
+       view && !isa<SharedLayoutAttr>(types.back().getLayout());
+       view = view.getSource().getDefiningOp<ViewOp>())
+    types.push_back(cast<MemRefType>(view.getSource().getType()));
+  MemRefType source = types.pop_back_val();
+  SharedLayout layout = getSharedLayout(source);
+  for (MemRefType type : llvm::reverse(types)) {
+    std::optional<SharedLayout> own =
+        layout.view(type.getShape(), getStorageBits(source.getElementType()),
+                    getStorageBits(type.getElementType()));
+    if (!own)
+      return makeLayoutError(
+          "no layout of ", print(type),
+          " places the same bytes as the buffer that it views");
+    layout = *own;
+    source = type;
+  }
+  return layout;
 }
 
 /// Returns whether a `tile.view` shows the memory of `buffer` in another shape

@@ -28,13 +28,17 @@ using namespace tilews::tile;
 /// Clones the chain of views from an allocation to `buffer` on top of
 /// `version`.
 static Value rebuildView(OpBuilder &builder, Value buffer, Value version) {
-  auto view = buffer.getDefiningOp<ViewLikeOpInterface>();
-  if (!view)
-    return version;
-  Value source = rebuildView(builder, view.getViewSource(), version);
-  Operation *clone = builder.clone(*view);
-  clone->replaceUsesOfWith(view.getViewSource(), source);
-  return clone->getResult(0);
+  SmallVector<ViewLikeOpInterface> views;
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
+    views.push_back(view);
+    buffer = view.getViewSource();
+  }
+  for (ViewLikeOpInterface view : llvm::reverse(views)) {
+    Operation *clone = builder.clone(*view);
+    clone->replaceUsesOfWith(view.getViewSource(), version);
+    version = clone->getResult(0);
+  }
+  return version;
 }
 
 void tile::useVersion(RewriterBase &rewriter, Operation *op,
@@ -62,7 +66,11 @@ void tile::useVersion(RewriterBase &rewriter, Operation *op,
 }
 
 void tile::eraseWithViews(RewriterBase &rewriter, Operation *op) {
-  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
-    eraseWithViews(rewriter, user);
-  rewriter.eraseOp(op);
+  SmallVector<Operation *> pending = {op};
+  while (!pending.empty()) {
+    if (pending.back()->use_empty())
+      rewriter.eraseOp(pending.pop_back_val());
+    else
+      pending.push_back(*pending.back()->user_begin());
+  }
 }

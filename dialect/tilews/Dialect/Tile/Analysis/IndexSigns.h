@@ -32,6 +32,14 @@ public:
   bool isNonNegative(mlir::Value value);
   bool isNonNegative(mlir::OpFoldResult value);
 
+  /// Prints the facts found so far. The example prints, among others,
+  ///
+  /// ```
+  /// %k: 0 or more
+  /// %before: any
+  /// ```
+  void print(llvm::raw_ostream &os) const;
+
 private:
   /// Whether a value may be negative.
   llvm::MapVector<mlir::Value, bool> known;

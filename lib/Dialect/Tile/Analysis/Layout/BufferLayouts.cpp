@@ -105,23 +105,25 @@ static Expected<SharedLayout> getLayoutOfView(Operation *view,
 /// `layout`; none if there is none.
 static std::optional<SharedLayout> getLayoutOfBuffer(Value value,
                                                      SharedLayout layout) {
-  Operation *view = value.getDefiningOp();
-  if (!view || !isView(view))
-    return layout;
-  Value source = view->getOperand(0);
-  ArrayRef<int64_t> shape = getMemRef(source).getShape();
-  std::optional<SharedLayout> outer;
-  if (isa<SlotOp>(view))
-    outer = llvm::expectedToOptional(
-        expand(layout, shape.front(), getBits(source)));
-  else if (auto part = dyn_cast<SubviewOp>(view))
-    outer = llvm::expectedToOptional(
-        repeatPart(layout, shape, part.getSizes(), getBits(source)));
-  else
-    outer = layout.view(shape, getBits(value), getBits(source));
-  if (!outer)
-    return std::nullopt;
-  return getLayoutOfBuffer(source, *outer);
+  for (Operation *view = value.getDefiningOp(); view && isView(view);
+       view = value.getDefiningOp()) {
+    Value source = view->getOperand(0);
+    ArrayRef<int64_t> shape = getMemRef(source).getShape();
+    std::optional<SharedLayout> outer;
+    if (isa<SlotOp>(view))
+      outer = llvm::expectedToOptional(
+          expand(layout, shape.front(), getBits(source)));
+    else if (auto part = dyn_cast<SubviewOp>(view))
+      outer = llvm::expectedToOptional(
+          repeatPart(layout, shape, part.getSizes(), getBits(source)));
+    else
+      outer = layout.view(shape, getBits(value), getBits(source));
+    if (!outer)
+      return std::nullopt;
+    layout = *outer;
+    value = source;
+  }
+  return layout;
 }
 
 BufferLayouts::Group BufferLayouts::collect(AllocSharedOp alloc) {

@@ -70,9 +70,6 @@ int64_t LayoutInference::getNodeCost(unsigned node, FragmentAttr layout) {
   return std::min(cost, LayoutCosts::kImpossible);
 }
 
-/// More than the sum of all other costs.
-static constexpr int64_t kImpossible = int64_t(1) << 40;
-
 /// Returns what it costs to make `edge.result` in layout `to` from its operand
 /// in layout `from`. A conversion is placed where the converted value is made.
 int64_t LayoutInference::getEdgeCost(const FragmentGraph::Edge &edge,
@@ -94,7 +91,7 @@ int64_t LayoutInference::getEdgeCost(const FragmentGraph::Edge &edge,
     return weight * costs.getReshape(getTensor(source), from, to);
   // Neither layout leads to the other.
   if (isa<SliceOp>(op))
-    return kImpossible;
+    return LayoutCosts::kImpossible;
   return 0;
 }
 

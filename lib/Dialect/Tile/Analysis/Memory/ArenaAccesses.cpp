@@ -10,9 +10,9 @@
 // that may be several allocations accesses the bytes of each. A region at
 // constant offsets accesses the bytes between its first and its last element,
 // rounded to the atoms that a swizzle permutes; other accesses touch the whole
-// buffer. A region whose offset grows with a loop by at least its size is to
-// other bytes in each iteration. At the end, accesses that wgmma or TMA may touch as well are marked:
-// only they ever need a proxy fence.
+// buffer. A region whose offset grows with a loop by at least its size is marked
+// as one with other bytes in each iteration. At the end, accesses to bytes that
+// wgmma or TMA may access as well are marked: only they ever need a proxy fence.
 //
 //===----------------------------------------------------------------------===//
 

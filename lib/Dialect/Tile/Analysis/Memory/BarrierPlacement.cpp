@@ -11,7 +11,7 @@
 // that loops are visited until both agree. The second simulation finds, with
 // all barriers in place, what each has to do.
 //
-// An operation with regions remembers the states of its last states. The next
+// An operation with regions remembers the states of its last visit. The next
 // visit starts from them, and is skipped if it brings nothing new: the time is
 // linear in the depth of loops. The states are forgotten where a barrier was
 // added that accesses had passed before.
@@ -72,7 +72,8 @@ void BarrierPlacement::advance(Operation *op, ArenaState &state) const {
     state.settle(buffer);
 }
 
-/// Returns what a barrier before the accesses `own` has to do besides.
+/// Returns what a barrier before the accesses `own` has to do besides
+/// synchronizing threads: wait for copies, or fence.
 BarrierKind BarrierPlacement::findKind(ArrayRef<ArenaAccess> own,
                                        const ArenaState &state) const {
   BarrierKind kind;
@@ -166,8 +167,7 @@ bool BarrierPlacement::simulate(bool mayAdd) {
   if (safe)
     for (auto &[op, kind] : barriers)
       kind = kinds.lookup(op);
-  LDBG() << barriers.size() << " barriers after " << numVisits
-         << " regionStates";
+  LDBG() << barriers.size() << " barriers after " << numVisits << " visits";
   return safe;
 }
 
@@ -234,7 +234,9 @@ void BarrierPlacement::order(Operation *op, ArrayRef<ArenaAccess> own,
   state.apply(kind->second);
 }
 
-/// The channels order what roles need of each other.
+/// Visits roles. They run concurrently, so each starts from the state before
+/// them, and the states after them are joined. Channels order the accesses of
+/// different roles.
 ArenaState BarrierPlacement::visitRoles(SpecializeOp op, const ArenaState &in) {
   ArenaState start = in;
   order(op, getRoleAccesses(op), start);
@@ -301,5 +303,5 @@ void BarrierPlacement::print(raw_ostream &os) const {
     op->print(os, names);
     os << "\n";
   }
-  os << numVisits << " regionStates\n";
+  os << numVisits << " visits\n";
 }

@@ -101,14 +101,19 @@ SmallVector<MemoryAccess, 0> MemoryAccesses::get(Operation *op) const {
 
 /// Returns whether `buffer` and its views are only accessed, not passed on.
 static bool hasOnlyAccesses(Value buffer) {
-  return llvm::all_of(buffer.getUses(), [](OpOperand &use) {
-    Operation *user = use.getOwner();
-    if (isa<ViewLikeOpInterface>(user) && user->getNumResults() == 1)
-      return hasOnlyAccesses(user->getResult(0));
-    return llvm::any_of(
-        getSharedAccesses(user),
-        [&](const SharedAccess &access) { return access.operand == &use; });
-  });
+  SmallVector<Value> buffers = {buffer};
+  for (size_t i = 0; i < buffers.size(); ++i)
+    for (OpOperand &use : buffers[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<ViewLikeOpInterface>(user) && user->getNumResults() == 1)
+        buffers.push_back(user->getResult(0));
+      else if (llvm::none_of(getSharedAccesses(user),
+                             [&](const SharedAccess &access) {
+                               return access.operand == &use;
+                             }))
+        return false;
+    }
+  return true;
 }
 
 bool MemoryAccesses::isOnlyAccessed(AllocSharedOp alloc) const {

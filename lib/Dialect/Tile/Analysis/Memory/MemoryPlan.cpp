@@ -29,11 +29,15 @@ static constexpr int64_t kTmaAlignment = 128;
 
 /// Returns whether TMA copies to or from the buffer or a view of it.
 static bool isCopiedByTma(Value buffer) {
-  return llvm::any_of(buffer.getUsers(), [](Operation *user) {
-    if (hasInst(user, InstKind::Tma))
-      return true;
-    return isa<ViewLikeOpInterface>(user) && isCopiedByTma(user->getResult(0));
-  });
+  SmallVector<Value> buffers = {buffer};
+  for (size_t i = 0; i < buffers.size(); ++i)
+    for (Operation *user : buffers[i].getUsers()) {
+      if (hasInst(user, InstKind::Tma))
+        return true;
+      if (isa<ViewLikeOpInterface>(user))
+        buffers.push_back(user->getResult(0));
+    }
+  return false;
 }
 
 static int64_t getAlignment(AllocSharedOp alloc) {

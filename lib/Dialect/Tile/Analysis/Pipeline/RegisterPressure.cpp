@@ -35,19 +35,22 @@ int64_t RegisterPressure::count(Value value) {
   return llvm::divideCeil(bits, 32 * threads);
 }
 
-bool RegisterPressure::isRemade(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return false;
-  if (op->hasTrait<OpTrait::ConstantLike>() ||
-      isa<tensor::SplatOp, IotaOp, BroadcastOp, ExpandDimsOp, SliceOp>(op))
-    return true;
-  auto [it, isNew] = remade.try_emplace(op, false);
-  if (!isNew || !op->hasTrait<OpTrait::Elementwise>())
+bool RegisterPressure::isRemade(Value root) {
+  if (auto it = remade.find(root); it != remade.end())
     return it->second;
-  bool all = llvm::all_of(op->getOperands(),
-                          [&](Value operand) { return isRemade(operand); });
-  return remade[op] = all;
+  SliceSolver<bool> solver(remade);
+  solver.solve(root, [&](Value value, bool) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return false;
+    if (op->hasTrait<OpTrait::ConstantLike>() ||
+        isa<tensor::SplatOp, IotaOp, BroadcastOp, ExpandDimsOp, SliceOp>(op))
+      return true;
+    return op->hasTrait<OpTrait::Elementwise>() &&
+           llvm::all_of(op->getOperands(),
+                        [&](Value operand) { return solver.read(operand); });
+  });
+  return remade.lookup(root);
 }
 
 void RegisterPressure::addFragments(ValueRange values, LiveSet &live) {

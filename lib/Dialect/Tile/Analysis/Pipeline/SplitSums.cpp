@@ -16,10 +16,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Pipeline/SplitSums.h"
+#include "tilews/Dialect/Tile/Analysis/SliceSolver.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -30,55 +32,106 @@ using namespace tilews::tile;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A carried value, and the chain of additions to it in an iteration.
+/// A carried value, and the chain of additions to it in an iteration. In
+///
+/// ```mlir
+/// scf.for ... iter_args(%c = %zero) {
+///   %d = tile.gemm %a, %b, %c
+///   %e = arith.addf %x, %d
+///   scf.yield %e
+/// ```
+///
+/// the values are %c, %d and %e, and their uses as accumulator, as right
+/// operand and in the yield are the links.
 class Sum {
 public:
-  explicit Sum(Value begin) : begin(begin), values({begin}) {}
+  explicit Sum(Value begin) : begin(begin) {}
 
   /// Returns whether `end` is the value plus something, and nothing uses the
   /// value or an intermediate sum except the next link of the chain.
   bool reaches(OpOperand &end) {
-    return follow(end) && llvm::all_of(values, [&](Value value) {
-             return llvm::all_of(value.getUses(), [&](OpOperand &use) {
-               return links.contains(&use);
-             });
-           });
+    if (!isSum(end.get()))
+      return false;
+    collect(end);
+    return llvm::all_of(values, [&](Value value) {
+      return llvm::all_of(value.getUses(),
+                          [&](OpOperand &use) { return links.contains(&use); });
+    });
   }
 
 private:
-  bool follow(OpOperand &operand) {
-    links.insert(&operand);
-    Value value = operand.get();
-    if (value == begin)
-      return true;
-    values.push_back(value);
-    Operation *op = value.getDefiningOp();
-    if (auto matmul = dyn_cast_if_present<MatmulOpInterface>(op))
-      return !matmul.getClearAccumulator() && follow(matmul.getAccMutable());
-    if (isa_and_present<arith::AddFOp, arith::AddIOp>(op))
-      return followOneOf(op->getOpOperands());
-    auto guard = dyn_cast_if_present<scf::IfOp>(op);
-    if (!guard)
-      return false;
-    unsigned number = cast<OpResult>(value).getResultNumber();
-    return follow(guard.thenYield()->getOpOperand(number)) &&
-           follow(guard.elseYield()->getOpOperand(number));
-  }
-  bool followOneOf(MutableArrayRef<OpOperand> operands) {
-    for (OpOperand &operand : operands) {
-      Sum before = *this;
-      if (follow(operand))
-        return true;
-      *this = before;
-    }
-    return false;
-  }
+  /// The operands that may add to the chain: one of them has to be a sum for an
+  /// addition, all of them for a guard.
+  struct Terms {
+    SmallVector<OpOperand *, 2> operands;
+    bool areAllSums = false;
+  };
+
+  Terms getTerms(Value value) const;
+  bool isSum(Value value);
+  void collect(OpOperand &end);
 
   Value begin;
-  SmallVector<Value> values;
+  /// Whether a value is `begin` plus something.
+  llvm::MapVector<Value, bool> sums;
+  llvm::SmallSetVector<Value, 8> values;
   llvm::SmallPtrSet<OpOperand *, 8> links;
 };
 } // namespace
+
+Sum::Terms Sum::getTerms(Value value) const {
+  Operation *op = value.getDefiningOp();
+  if (value == begin || !op)
+    return {};
+  if (auto matmul = dyn_cast<MatmulOpInterface>(op)) {
+    if (matmul.getClearAccumulator())
+      return {};
+    return {{&matmul.getAccMutable()}};
+  }
+  if (isa<arith::AddFOp, arith::AddIOp>(op))
+    return {{&op->getOpOperand(0), &op->getOpOperand(1)}};
+  auto guard = dyn_cast<scf::IfOp>(op);
+  if (!guard)
+    return {};
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  return {{&guard.thenYield()->getOpOperand(number),
+           &guard.elseYield()->getOpOperand(number)},
+          /*areAllSums=*/true};
+}
+
+/// Returns whether `root` is `begin` plus something. The solver decides about
+/// each value once, without recursion: chains can be long, and a value may be
+/// reached on many paths.
+bool Sum::isSum(Value root) {
+  SliceSolver<bool> solver(sums);
+  solver.solve(root, [&](Value value, bool) {
+    Terms terms = getTerms(value);
+    auto isTermSum = [&](OpOperand *term) { return solver.read(term->get()); };
+    if (terms.areAllSums)
+      return llvm::all_of(terms.operands, isTermSum);
+    return value == begin || llvm::any_of(terms.operands, isTermSum);
+  });
+  return sums.lookup(root);
+}
+
+/// Collects the values and the links of the chain that ends at `end`. It goes
+/// through the first operand of an addition that is a sum.
+void Sum::collect(OpOperand &end) {
+  SmallVector<OpOperand *> pending = {&end};
+  while (!pending.empty()) {
+    OpOperand *link = pending.pop_back_val();
+    links.insert(link);
+    if (!values.insert(link->get()))
+      continue;
+    Terms terms = getTerms(link->get());
+    for (OpOperand *term : terms.operands)
+      if (sums.lookup(term->get())) {
+        pending.push_back(term);
+        if (!terms.areAllSums)
+          break;
+      }
+  }
+}
 
 static bool isZero(Value value) {
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());

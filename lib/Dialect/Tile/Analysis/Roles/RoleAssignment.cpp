@@ -102,14 +102,18 @@ MaybeRefusal RoleAssignment::assign() {
 /// Adds an operation of the kernel's body, and what it is computed from, to the
 /// prelude.
 void RoleAssignment::keepInPrelude(Operation *op) {
-  if (!prelude.insert(op).second)
-    return;
-  op->walk([&](Operation *inner) {
-    for (Value operand : inner->getOperands())
-      if (Operation *def = operand.getDefiningOp())
-        if (Operation *top = getTopLevel(kernel, def); top && top != op)
-          keepInPrelude(top);
-  });
+  SmallVector<Operation *> pending = {op};
+  while (!pending.empty()) {
+    Operation *kept = pending.pop_back_val();
+    if (!prelude.insert(kept).second)
+      continue;
+    kept->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          if (Operation *top = getTopLevel(kernel, def))
+            pending.push_back(top);
+    });
+  }
 }
 
 /// Finds the prelude: the effects before the first use of a channel that write

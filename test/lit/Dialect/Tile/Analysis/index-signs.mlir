@@ -47,9 +47,11 @@ gpu.module @signs {
   // A carried value is never negative only if iterations preserve that.
   // CHECK-LABEL: kernel @carried
   // CHECK: %0#0: 0 or more
-  // CHECK-NEXT: %0#1: any
-  // CHECK-NEXT: %arg1: 0 or more
+  // CHECK-NEXT: %1: 0 or more
   // CHECK-NEXT: %arg2: 0 or more
+  // CHECK-NEXT: %0#1: any
+  // CHECK-NEXT: %2: any
+  // CHECK-NEXT: %arg1: 0 or more
   // CHECK-NEXT: %arg3: any
   gpu.func @carried(%n: index) kernel {
     %c0 = arith.constant 0 : index

@@ -32,7 +32,7 @@ class LayoutCosts {
 public:
   explicit LayoutCosts(const TargetInfo &target) : target(target) {}
 
-  /// The cost of what cannot be lowered.
+  /// The cost of what cannot be lowered: more than the sum of all other costs.
   static constexpr int64_t kImpossible = int64_t(1) << 40;
 
   /// Returns how often an operation in this block is assumed to run, compared

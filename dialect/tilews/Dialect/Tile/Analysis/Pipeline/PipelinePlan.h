@@ -60,12 +60,12 @@ struct PipedBuffer {
 /// Version 0 is read while version 1 is filled for the next iteration.
 class PipelinePlan {
 public:
-  /// Chooses them. Reports each operation that could produce and does not.
+  /// Chooses a plan. Reports each operation that could produce and does not.
   static PipelinePlan compute(mlir::scf::ForOp loop,
                               const MemoryAccesses &memory,
                               const ForbiddenBuffers &forbidden,
                               RefuseFn refuse);
-  /// Reads them from the operations' attributes, and reports each mistake.
+  /// Reads a plan from the operations' attributes, and reports each mistake.
   static PipelinePlan read(mlir::scf::ForOp loop, const MemoryAccesses &memory,
                            const ForbiddenBuffers &forbidden, RefuseFn refuse);
   /// Returns whether operations of `loop` have a stage or an order.

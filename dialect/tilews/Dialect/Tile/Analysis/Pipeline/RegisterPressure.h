@@ -8,6 +8,7 @@
 #ifndef TILEWS_DIALECT_TILE_ANALYSIS_PIPELINE_REGISTERPRESSURE_H
 #define TILEWS_DIALECT_TILE_ANALYSIS_PIPELINE_REGISTERPRESSURE_H
 
+#include "tilews/Dialect/Tile/Analysis/SliceSolver.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -46,7 +47,7 @@ private:
     llvm::SmallVector<std::pair<mlir::Value, int64_t>> fragments;
   };
 
-  bool isRemade(mlir::Value value);
+  bool isRemade(mlir::Value root);
   /// Adds the fragments among `values`.
   void addFragments(mlir::ValueRange values, LiveSet &live);
   /// Raises the peak to what the fragments in `live` take, if that is more.
@@ -55,7 +56,7 @@ private:
   void visit(mlir::Region &region, LiveSet live);
 
   int64_t threads;
-  llvm::DenseMap<mlir::Operation *, bool> remade;
+  SliceSolver<bool>::Facts remade;
   Peak peak;
 };
 
