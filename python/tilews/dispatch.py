@@ -90,14 +90,21 @@ class Kernel:
         function: Callable[..., Any],
         threads: int | None,
         cluster: tuple[int, int, int] | None,
+        source: str | None = None,
     ) -> None:
         if not isinstance(function, types.FunctionType):
             raise TypeError(f"expected a Python function, found {function!r:.80}")
+        if source is not None and not isinstance(source, str):
+            raise TypeError(
+                f"{function.__name__}: source= is the text of the kernel, found a "
+                f"{type(source).__name__}"
+            )
         functools.update_wrapper(self, function)
         self.python = function
         self.threads = threads
         self.cluster = cluster
         self.name = function.__name__
+        self._source = source
         self._specializer = Specializer(function)
         self._captured = captured_names(function)
         self._compiled: MakeCache[Executable] = MakeCache(MAX_COMPILED)
@@ -348,7 +355,7 @@ class Kernel:
     ) -> ir.Module:
         block = BlockShape(threads, self._get_cluster())
         chip = None if target is None else find_chip(target)
-        return build_module(self.python, specialization, block, chip)
+        return build_module(self.python, specialization, block, chip, self._source)
 
     def _find(
         self,
