@@ -38,7 +38,8 @@ def PlanPipelinePass : Pass<"tile-plan-pipeline"> {
     Stages are assigned as follows:
 
     * *Producers* are operations that fill shared memory from global memory, by
-      a copy or through fragments. They are in stage 0. A buffer is refilled
+      a copy or through fragments, and those that store what such copies read:
+      computed indices of rows. They are in stage 0. A buffer is refilled
       right after its last reader. If all refills would be at the end of an
       iteration, they move to the start of the next one, one stage closer to
       their consumers.
