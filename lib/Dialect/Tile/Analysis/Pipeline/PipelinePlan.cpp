@@ -426,15 +426,15 @@ void PipelinePlan::choose(const MemoryAccesses &memory,
     ;
 }
 
-/// Returns the plan with these producers and fewer guards: an `scf.if` without
-/// producers is a statement like others, unless it is one of `guards`.
+/// Returns the plan with these producers and fewer guards: an `scf.if` around no
+/// producer is a statement like others, unless it is one of `guards`.
 PipelinePlan
 PipelinePlan::withGuards(const MemoryAccesses &memory,
                          const llvm::SmallPtrSetImpl<Operation *> &producers,
                          const llvm::SmallPtrSetImpl<Operation *> &guards) {
   PipelinePlan plan(LoopStatements(getLoop(), memory, [&](scf::IfOp op) {
     return guards.contains(op) || llvm::any_of(producers, [&](Operation *p) {
-             return op->isAncestor(p);
+             return op->isProperAncestor(p);
            });
   }));
   for (Statement &statement : plan.statements.getAll())
