@@ -182,6 +182,21 @@ def test_machine_code_for_nvidia(name, target):
         assert not any("tile-layout-0001" in text for text in compiled.messages)
 
 
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(
+    "name", ["copied_pages_3", "copied_pages_of_heads_3", "product_of_pages_3"]
+)
+def test_new_indices_do_not_wait_for_copies_in_flight(name, target):
+    case = CASES[name]
+    compiled = case.kernel.compile_for(*case.arguments, target=target, **case.constants)
+    assert "cp.async.cg.shared.global" in compiled.ptx
+    assert "drain_copies" not in compiled.mlir("barriers")
+    assert not any("tile-pipe" in text for text in compiled.messages)
+    if name == "product_of_pages_3" and target == "sm_90a":
+        # A role for TMA copies and for rows, whose indices it computes.
+        assert "tile.role @load warps(4)" in compiled.mlir("barriers")
+
+
 def test_histograms_of_memory_and_of_conditions():
     @tilews.kernel(threads=64)
     def kernel(

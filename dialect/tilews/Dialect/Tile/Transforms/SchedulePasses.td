@@ -191,7 +191,9 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
     its copies are TMA copies, otherwise four.
 
     Effects on shared memory that the load role reads, such as a table of
-    indices, stay before the roles, and all threads perform them. This is not
+    indices, stay before the roles, and all threads perform them. In a loop,
+    those that fill buffers which nothing else reads, such as computed indices
+    of rows, go to the load role. This is not
     possible if each tile of a persistent loop loads a mask of its own. Both
     roles then read the mask from global memory instead of the shared buffer.
     For this, one copy must be the only writer of the buffer and fill all of it,
