@@ -1,4 +1,4 @@
-"""Writes docs/tutorial.md and docs/cookbook.md: templates of programs and commands.
+"""Writes the pages of programs, such as docs/tutorial.md, from their templates.
 
 A block of Python that begins with a comment such as ``# copy.py`` is a file of that
 name. The commands of the page (shell.py) run in a folder with all of them.
@@ -11,7 +11,7 @@ from pathlib import Path
 import shell
 
 DOCS = Path(__file__).parent
-PAGES = ("tutorial", "cookbook")
+PAGES = ("tutorial", "cookbook", "gathers")
 
 
 def programs(text: str) -> dict[str, str]:

@@ -57,7 +57,9 @@ def schedule() -> str:
 
 def without(operation: str, text: str) -> str:
     """Makes a mistake: leaves out all operations of one kind."""
-    broken, count = re.subn(rf"^ *{re.escape(operation)} .*\n", "", text, flags=re.M)
+    broken, count = re.subn(
+        rf"^ *{re.escape(operation)} .*\n", "", text, flags=re.MULTILINE
+    )
     assert count > 0, f"the schedule has no {operation}"
     return broken
 

@@ -47,6 +47,7 @@ def build_module(
     specialization: Specialization,
     block: BlockShape,
     target: str | None,
+    source: str | None = None,
 ) -> ir.Module:
     """The verified tile IR of a kernel.
 
@@ -55,12 +56,13 @@ def build_module(
         specialization: what it is built for.
         block: the threads of a block and the blocks of a cluster.
         target: a chip such as 'sm_90a'; None or 'cpu' for none.
+        source: the text that holds the function, if Python does not keep it.
 
     Raises:
         KernelError: with the place in the kernel's source.
         CompileError: the target is unknown.
     """
-    function = from_python(python)
+    function = from_python(python, source)
     chip = None if target in (None, "cpu") else target
     targets = target_attribute(target)
     _check_threads(python, block.threads, chip)

@@ -27,6 +27,7 @@ def kernel(
     *,
     threads: int | None = None,
     cluster: tuple[int, int, int] | None = None,
+    source: str | None = None,
 ) -> Kernel: ...
 
 
@@ -36,6 +37,7 @@ def kernel(
     *,
     threads: int | None = None,
     cluster: tuple[int, int, int] | None = None,
+    source: str | None = None,
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
@@ -44,6 +46,7 @@ def kernel(
     *,
     threads: int | None = None,
     cluster: tuple[int, int, int] | None = None,
+    source: str | None = None,
 ) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Makes a kernel of a Python function.
 
@@ -54,10 +57,14 @@ def kernel(
             kernel's roles, see :func:`tl.role`, or 128. ``compile(threads=...)``
             overrides it.
         cluster: blocks in a cluster (NVIDIA sm_90 and later).
+        source: the text that holds the kernel, for kernels that are made by ``exec``,
+            whose text Python does not keep: all of the executed text, or the lines of
+            the function with its decorators. Functions in the text that the kernel
+            calls are found in it, too.
 
     Raises:
         KernelError: a parameter's annotation is missing or unfit.
-        TypeError: `function` is no Python function.
+        TypeError: `function` is no Python function, or `source` is no text.
 
     Example:
         @tilews.kernel(threads=256)
@@ -68,10 +75,22 @@ def kernel(
         x = np.ones(3000, np.float32)
         scale(x, 2.0)
         assert (x == 2).all()
+
+        text = '''
+        @tilews.kernel(source=text)
+        def negate(X: tl.Tensor["8", tl.f32]):
+            X[0] = -tl.load(X)
+        '''
+        scope = {"tilews": tilews, "tl": tl, "text": text}
+        exec(text, scope)
+        scope["negate"](x[:8])
+        assert (x[:8] == -2).all()
     """
     if function is None:
-        return functools.partial(Kernel, threads=threads, cluster=cluster)
-    return Kernel(function, threads, cluster)
+        return functools.partial(
+            Kernel, threads=threads, cluster=cluster, source=source
+        )
+    return Kernel(function, threads, cluster, source)
 
 
 def func(function: Callable[..., Any]) -> InlineFunction:

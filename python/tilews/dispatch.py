@@ -90,14 +90,21 @@ class Kernel:
         function: Callable[..., Any],
         threads: int | None,
         cluster: tuple[int, int, int] | None,
+        source: str | None = None,
     ) -> None:
         if not isinstance(function, types.FunctionType):
             raise TypeError(f"expected a Python function, found {function!r:.80}")
+        if source is not None and not isinstance(source, str):
+            raise TypeError(
+                f"{function.__name__}: source= is the text of the kernel, found a "
+                f"{type(source).__name__}"
+            )
         functools.update_wrapper(self, function)
         self.python = function
         self.threads = threads
         self.cluster = cluster
         self.name = function.__name__
+        self._source = source
         self._specializer = Specializer(function)
         self._captured = captured_names(function)
         self._compiled: MakeCache[Executable] = MakeCache(MAX_COMPILED)
@@ -134,6 +141,7 @@ class Kernel:
         self,
         target: str | None = None,
         *,
+        backend: str | None = None,
         threads: int | None = None,
         index_bitwidth: int = 32,
         pipeline: str | None = None,
@@ -146,6 +154,7 @@ class Kernel:
             target: a chip such as 'sm_90a' or 'gfx942', a GPU such as 'H100', or
                 'cpu' for the reference interpreter; by default that of this machine's
                 GPU, if there is one.
+            backend: 'cpu', which is the same as the target 'cpu'.
             threads: of a block, instead of the decorator's.
             index_bitwidth: 64 for arrays of 2^31 elements and more.
             pipeline: passes that bring the kernel to phase 4 in place of the default
@@ -157,7 +166,9 @@ class Kernel:
 
         Raises:
             CompileError: with the place in the kernel's source, where it has one.
+            TypeError: the backend is another one, or contradicts the target.
         """
+        target = self._choose_target(target, backend)
         specialization = self._specializer.specialize(bindings)
         return self._compile(
             _Request(
@@ -187,6 +198,7 @@ class Kernel:
         self,
         *args: Any,
         target: str | None = None,
+        backend: str | None = None,
         threads: int | None = None,
         grid: Sequence[int] | None = None,
         stream: Any = None,
@@ -197,7 +209,11 @@ class Kernel:
         Args:
             args, kwargs: the kernel's parameters. Extents that are given by name,
                 too, are compiled in.
-            target: as for :meth:`compile`; numpy arrays are run by the interpreter.
+            target: as for :meth:`compile`; by default the interpreter runs the kernel
+                if all arrays are in host memory: those of numpy, torch or JAX, in any
+                element type.
+            backend: 'cpu' says explicitly that the arrays are in host memory and that
+                the interpreter runs the kernel.
             threads: of a block, instead of the decorator's.
             grid: blocks in up to three dimensions; by default as the kernel says.
             stream: of the arrays' library; by default its current one.
@@ -207,6 +223,7 @@ class Kernel:
             TypeError: its parameters do not take these arguments.
             LaunchError: an argument does not fit the kernel; nothing was started.
         """
+        target = self._choose_target(target, backend)
         call = self._specializer.bind(args, kwargs)
         key = (target, threads, *call.key, *self._globals())
         compiled = self._find(
@@ -224,18 +241,20 @@ class Kernel:
         self,
         *args: Any,
         target: str | None = None,
+        backend: str | None = None,
         threads: int | None = None,
         **kwargs: Any,
     ) -> Executable:
         """Compiles the kernel as a call with these arguments does; runs nothing.
 
         Args:
-            args, kwargs, target, threads: as for a call.
+            args, kwargs, target, backend, threads: as for a call.
 
         Raises:
             CompileError: the kernel cannot be built for these arguments.
             TypeError: its parameters do not take these arguments.
         """
+        target = self._choose_target(target, backend)
         call = self._specializer.bind(args, kwargs)
         compiled = self._compile_call(call, target, threads)
         if self._is_too_narrow(compiled, call):
@@ -264,6 +283,21 @@ class Kernel:
         return self._build(specialization, self._get_threads(threads), target)
 
     # ===--- Building and compiling ---=== #
+
+    def _choose_target(self, target: str | None, backend: str | None) -> str | None:
+        """The target that a request names, or its backend."""
+        if backend is None:
+            return target
+        if backend != "cpu":
+            raise TypeError(
+                f"{self.name}: expected backend='cpu', found {backend!r}; GPUs are "
+                "targets such as target='sm_90a' or target='gfx942'"
+            )
+        if target not in (None, "cpu"):
+            raise TypeError(
+                f"{self.name}: found backend='cpu' and target={target!r}; give one"
+            )
+        return "cpu"
 
     @staticmethod
     def _is_too_narrow(compiled: Executable, call: BoundCall) -> bool:
@@ -321,7 +355,7 @@ class Kernel:
     ) -> ir.Module:
         block = BlockShape(threads, self._get_cluster())
         chip = None if target is None else find_chip(target)
-        return build_module(self.python, specialization, block, chip)
+        return build_module(self.python, specialization, block, chip, self._source)
 
     def _find(
         self,

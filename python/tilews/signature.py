@@ -11,13 +11,13 @@ from typing import Any
 
 from .errors import KernelError, LanguageError, Place
 from .language.integers import check_integer
-from .language.types import DType, Tensor, constexpr, dtype_hint
+from .language.types import DType, OptionalScalar, Tensor, constexpr, dtype_hint
 from .runtime import LaunchError
 from .runtime.arrays import as_host_array
 from .runtime.scalars import scalar_packer
 
 #: Arguments of compile() and of calls that are no parameters.
-RESERVED = ("threads", "target", "index_bitwidth", "grid", "stream")
+RESERVED = ("threads", "target", "backend", "index_bitwidth", "grid", "stream")
 
 
 #: The most tensors that one list holds.
@@ -48,11 +48,19 @@ class TensorParameter:
 
 @dataclasses.dataclass(frozen=True)
 class ScalarParameter:
-    """A parameter that is annotated with an element type, such as ``tl.i32``."""
+    """A parameter that is annotated with an element type, such as ``tl.i32``.
+
+    Attributes:
+        name: the name of the argument.
+        dtype: its type.
+        default: the default value.
+        optional: whether it may be None: ``tl.i32 | None``.
+    """
 
     name: str
     dtype: DType
     default: Any = inspect.Parameter.empty
+    optional: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,8 +191,11 @@ def _runtime_parameter(
     has_default = default is not inspect.Parameter.empty
     if typing.get_origin(kind) in (typing.Union, types.UnionType):
         members = [each for each in typing.get_args(kind) if each is not type(None)]
-        if len(members) != 1 or not isinstance(members[0], Tensor):
-            return "is optional, but no tensor: write tl.Tensor[...] | None"
+        if len(members) != 1 or not isinstance(members[0], (Tensor, DType)):
+            return (
+                "is optional, but no tensor or scalar: write tl.Tensor[...] | None or "
+                "tl.f32 | None"
+            )
         kind = members[0] | None
     if isinstance(kind, Tensor):
         if has_default and not (kind.optional and default is None):
@@ -193,10 +204,13 @@ def _runtime_parameter(
                 'tl.Tensor["M", tl.f32] | None = None'
             )
         return TensorParameter(name, kind, default)
-    if isinstance(kind, DType):
-        if has_default and not _holds(kind, default):
-            return f"is a scalar of type {kind}, but has the default value {default!r}"
-        return ScalarParameter(name, kind, default)
+    if isinstance(kind, (DType, OptionalScalar)):
+        optional = isinstance(kind, OptionalScalar)
+        dtype = kind.dtype if isinstance(kind, OptionalScalar) else kind
+        is_none = optional and default is None
+        if has_default and not is_none and not _holds(dtype, default):
+            return f"is a scalar of type {dtype}, but has the default value {default!r}"
+        return ScalarParameter(name, dtype, default, optional)
     if typing.get_origin(kind) in (list, tuple):
         (element, *others) = typing.get_args(kind)
         if not isinstance(element, Tensor) or others not in ([], [Ellipsis]):
@@ -254,7 +268,7 @@ def _annotation(function: types.FunctionType, annotation: Any) -> Any:
     ours = [
         each
         for each in annotation.__metadata__
-        if isinstance(each, (Tensor, DType)) or each is constexpr
+        if isinstance(each, (Tensor, DType, OptionalScalar)) or each is constexpr
     ]
     return ours[0] if ours else typing.get_args(annotation)[0]
 
@@ -266,7 +280,7 @@ class Signature:
     element type ``T``.
 
     The *form* of a call says which arguments its parameters stand for: the number of
-    tensors of each list, and None for each optional tensor that is left out.
+    tensors of each list, and None for each optional argument that is left out.
 
     Attributes:
         name: the kernel's name.
@@ -275,7 +289,7 @@ class Signature:
         extents: names of extents and strides.
         dtypes: names of element types.
         names: `extents` and `dtypes`; what a call may fix by name.
-        formed: the names of lists and optional tensors.
+        formed: the names of lists, optional tensors and optional scalars.
     """
 
     def __init__(self, name: str, parameters: list[Parameter]) -> None:
@@ -300,7 +314,7 @@ class Signature:
         self.names = self.extents | self.dtypes
         self.formed = {
             p.name for p in tensors if isinstance(p, ListParameter) or p.kind.optional
-        }
+        } | {p.name for p in self.runtime if getattr(p, "optional", False)}
 
     def flatten(
         self, values: Mapping[str, Any]
@@ -356,7 +370,7 @@ class Signature:
 
         Raises:
             LanguageError: the number of tensors in a list is missing, or the form of an
-                optional tensor is not None.
+                optional argument is not None.
         """
         leaves: list[Leaf] = []
         for parameter in self.runtime:
@@ -368,8 +382,9 @@ class Signature:
             elif name not in form or name not in self.formed:
                 leaves.append(parameter)
             elif form[name] is not None:
+                kind = "scalar" if isinstance(parameter, ScalarParameter) else "tensor"
                 raise LanguageError(
-                    f"{self.name}: '{name}' is an optional tensor, expected None to "
+                    f"{self.name}: '{name}' is an optional {kind}, expected None to "
                     f"leave it out, found {form[name]!r}"
                 )
         return leaves

@@ -36,7 +36,7 @@ _LAUNCH_HINTS = {
     "num_warps": "the number of threads is threads=",
     "num_stages": "stages are those of a loop, tl.range(n, num_stages=3)",
     "num_ctas": "a cluster is an argument of @tilews.kernel, cluster=(2, 1, 1)",
-    **dict.fromkeys(("backend", "device", "interpret"), "the CPU is target='cpu'"),
+    **dict.fromkeys(("device", "interpret"), "the CPU is backend='cpu'"),
 }
 
 
@@ -142,7 +142,7 @@ class Specialization:
     Attributes:
         arguments: the arguments of the kernel, in order.
         constants: the constexpr parameters by name, with their values.
-        form: what lists and optional tensors stand for, see :class:`Signature`.
+        form: what lists and optional arguments stand for, see :class:`Signature`.
         signature: the parameters.
     """
 

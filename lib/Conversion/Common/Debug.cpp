@@ -64,7 +64,11 @@ struct PrintPattern : TilePattern<PrintOp> {
                   ConversionPatternRewriter &rewriter) const override {
     if (getTarget().info.isAMD())
       return op.emitError("printing from a kernel is not supported on ")
-             << getTarget().info.chip << "; remove the tile.print";
+             << getTarget().info.chip
+             << ", whose printf needs a buffer of AMD's runtime; run the "
+                "kernel "
+                "in the interpreter, with arrays in host memory and "
+                "backend=\"cpu\", or remove the tile.print";
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     std::string message =
         "block (%d, %d, %d): " + escapeFormat(op.getMessage());

@@ -5,8 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   exp(x)   = exp2(x * log2(e)), log2(e) in two parts. The rounding of the
-//              product remains: a relative error of at most |x| * 2^-24.
+//   exp(x)   = exp2(t) * (1 + r), where t is x * log2(e), rounded and a little
+//              too small, and r = x - t * ln(2) is what is missing. So r has the
+//              sign of x, and infinity + infinity * r is infinity. Where only
+//              f16 or a narrower type is left of the result, r is left out: then
+//              log2(e) has two parts, and the rounding of t remains, a relative
+//              error of at most |x| * 2^-24.
 //   expm1(x) = 2^n * expm1(r) + (2^n - 1), x = n * ln(2) + r, and expm1(r) is
 //              r + r^2 * Q(r). All are halved, because 2^128 is too large.
 //   tanh(x)  = x * P(x^2) below 0.55, else 1 - 2 / (exp(2x) + 1), which is
@@ -24,11 +28,54 @@
 using namespace mlir;
 using namespace tilews;
 
-static Value emitExponential(RealEmitter &e, Value x) {
+static Value emitShortExponential(RealEmitter &e, Value x) {
   Value low = e.mul(x, e.number(1.925963033500011e-08));
   Value scaled = e.fma(x, e.number(1.4426950216293335), low);
   return math::Exp2Op::create(e.getBuilder(), scaled);
 }
+
+static Value emitExponential(RealEmitter &e, Value x) {
+  ImplicitLocOpBuilder &b = e.getBuilder();
+  // Three ulp below log2(e): more than what is scaled is rounded by.
+  Value scaled = e.mul(x, e.number(1.4426946640014648));
+  Value power = math::Exp2Op::create(b, scaled);
+  // ln(2) in two parts. The first difference is exact.
+  Value rest = e.fma(scaled, e.number(-0.693147182464599609), x);
+  rest = e.fma(scaled, e.number(1.9046542121259336e-09), rest);
+  // Of infinities, and of numbers that become some, it is NaN, for which a
+  // minimum is the other operand. The power is then zero or infinity.
+  rest = arith::MinNumFOp::create(b, rest, e.number(1));
+  return e.fma(power, rest, power);
+}
+
+/// Returns whether all that becomes of a result has 16 bits at most.
+static bool isOnlyNarrowed(Operation *op) {
+  return !op->use_empty() && llvm::all_of(op->getUsers(), [](Operation *user) {
+    return isa<arith::TruncFOp>(user) &&
+           getElementTypeOrSelf(user->getResult(0).getType())
+                   .getIntOrFloatBitWidth() <= 16;
+  });
+}
+
+namespace {
+
+struct ExponentialPattern : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "not f32");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    RealEmitter e(b, op.getType());
+    Value x = op.getOperand();
+    rewriter.replaceOp(op, isOnlyNarrowed(op) ? emitShortExponential(e, x)
+                                              : emitExponential(e, x));
+    return success();
+  }
+};
+
+} // namespace
 
 static Value emitExpMinusOne(RealEmitter &e, Value argument) {
   ImplicitLocOpBuilder &b = e.getBuilder();
@@ -55,9 +102,9 @@ static Value emitExpMinusOne(RealEmitter &e, Value argument) {
 }
 
 static Value emitTanh(RealEmitter &e, Value x) {
-  ImplicitLocOpBuilder &b = e.getBuilder();
   Value one = e.number(1), two = e.number(2);
-  Value exponential = math::ExpOp::create(b, e.mul(x, two));
+  // An error of the exponential matters little where it is large.
+  Value exponential = emitShortExponential(e, e.mul(x, two));
   Value large = e.sub(one, e.div(two, e.add(exponential, one)));
   Value square = e.mul(x, x);
   Value small = e.mul(
@@ -82,8 +129,8 @@ static Value emitSinh(RealEmitter &e, Value x) {
 }
 
 void tilews::populateExponentialPatterns(RewritePatternSet &patterns) {
-  patterns.add<UnaryExpansion<math::ExpOp, emitExponential>,
-               UnaryExpansion<math::ExpM1Op, emitExpMinusOne>,
-               UnaryExpansion<math::TanhOp, emitTanh>,
-               UnaryExpansion<math::SinhOp, emitSinh>>(patterns.getContext());
+  patterns
+      .add<ExponentialPattern, UnaryExpansion<math::ExpM1Op, emitExpMinusOne>,
+           UnaryExpansion<math::TanhOp, emitTanh>,
+           UnaryExpansion<math::SinhOp, emitSinh>>(patterns.getContext());
 }

@@ -157,7 +157,7 @@ class CallResolver:
         if isinstance(callee, SourceFunction):
             return self._inline(node, callee, args, kwargs)
         if isinstance(callee, InlineFunction):
-            return self._inline(node, from_python(callee.python), args, kwargs)
+            return self._inline(node, self._source(callee.python), args, kwargs)
         if isinstance(callee, types.MethodType) and isinstance(
             callee.__func__, types.FunctionType
         ):
@@ -166,12 +166,16 @@ class CallResolver:
                 return self.call(node, callee.__func__, args, kwargs)
         elif isinstance(callee, types.FunctionType) and not _is_ours(callee):
             if contains_value(args) or contains_value(kwargs):
-                return self._inline(node, from_python(callee), args, kwargs)
+                return self._inline(node, self._source(callee), args, kwargs)
         if _is_ours_to_call(callee):
             # Such as tl.reduce with a function of the kernel.
             args = [self._as_callable(node, item) for item in args]
             kwargs = {key: self._as_callable(node, x) for key, x in kwargs.items()}
         return self._call_python(callee, args, kwargs)
+
+    def _source(self, function: types.FunctionType) -> SourceFunction:
+        """The source of a function that is called, which may be the caller's text."""
+        return from_python(function, caller=self._frame.function.file)
 
     def _as_callable(self, node: ast.Call, item: Any) -> Any:
         """A function of the kernel as one that Python can call; else the same."""

@@ -2,10 +2,12 @@
 
 :func:`from_python` finds the tree of a function object: it parses the function's file
 and takes the node at the line (for lambdas also the column) that the code object
-records. The source on disk has to be the source that Python compiled.
+records. The source on disk has to be the source that Python compiled. Where Python
+keeps no text, as for ``exec``, the decorator of the kernel gives it.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import builtins
@@ -14,8 +16,9 @@ import functools
 import inspect
 import linecache
 import sys
+import textwrap
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
@@ -66,10 +69,17 @@ class SourceFunction:
 
 @dataclasses.dataclass(frozen=True)
 class SourceFile:
-    """A file of Python source."""
+    """A file of Python source.
+
+    Attributes:
+        name: its path, or what Python calls it, such as ``<string>``.
+        lines: its text.
+        is_given: whether the decorator of the kernel gave the text.
+    """
 
     name: str
     lines: tuple[str, ...]
+    is_given: bool = False
 
     def position(self, node: ast.AST) -> tuple[int, int]:
         """Line and column of a statement or an expression, counted from one."""
@@ -133,15 +143,55 @@ def _typed_lines(code: CodeType) -> list[str]:
     return []
 
 
-def _compiles_to(text: str, code: CodeType) -> bool:
-    """Whether source text holds a function with this code."""
+def _given_lines(text: str, code: CodeType) -> tuple[str, ...]:
+    """The lines of a text that was given for a function, in the lines of its code.
+
+    The text is all that was executed, or the function alone; none if it is neither.
+    """
+    alone = "\n" * (code.co_firstlineno - 1) + textwrap.dedent(text).lstrip("\n")
+    for each in (text, alone):
+        # Names that an import binds in the same text have instructions of their own,
+        # and those of an enclosing function are global in the function alone.
+        if _compiles_to(each, code, _traits):
+            return tuple(each.splitlines(keepends=True))
+    return ()
+
+
+#: The flags of all ``from __future__`` imports, which ``exec`` may inherit.
+_FUTURES = functools.reduce(
+    lambda flags, name: flags | getattr(__future__, name).compiler_flag,
+    __future__.all_feature_names,
+    0,
+)
+
+
+def _traits(code: CodeType) -> Hashable:
+    """What of a function's code does not depend on the text around the function."""
+    return (
+        (code.co_name, code.co_firstlineno, code.co_argcount, code.co_varnames),
+        frozenset((*code.co_names, *code.co_freevars, *code.co_cellvars)),
+        tuple(
+            _traits(const) if isinstance(const, CodeType) else repr(const)
+            for const in code.co_consts
+        ),
+    )
+
+
+def _compiles_to(
+    text: str,
+    code: CodeType,
+    identity: Callable[[CodeType], Hashable] = lambda code: code,
+) -> bool:
+    """Whether source text holds a function with this code, or with its identity."""
+    flags = code.co_flags & _FUTURES
     try:
-        pending = [compile(text, code.co_filename, "exec", dont_inherit=True)]
+        pending = [compile(text, code.co_filename, "exec", flags, dont_inherit=True)]
     except (SyntaxError, ValueError):
         return False
+    wanted = identity(code)
     while pending:
         found = pending.pop()
-        if found == code:
+        if identity(found) == wanted:
             return True
         pending += [const for const in found.co_consts if isinstance(const, CodeType)]
     return False
@@ -156,21 +206,44 @@ def _missing_source_hint(filename: str) -> str:
         )
     if filename.startswith("<"):
         return (
-            "the text that exec runs is not kept: put its lines into linecache.cache "
-            "under the file name that it is compiled with"
+            "the text that exec runs is not kept: give it, "
+            "@tilews.kernel(source=text), or put its lines into linecache.cache under "
+            "the file name that it is compiled with"
         )
     return "the file is missing, or has changed since it was imported"
 
 
-def parse(function: types.FunctionType) -> tuple[_Node, SourceFile]:
+def _find_file(
+    function: types.FunctionType, text: str | None, caller: SourceFile | None
+) -> SourceFile:
+    """The file that holds a function; without lines if its text is not kept."""
+    code = function.__code__
+    if text is not None:
+        return SourceFile(code.co_filename, _given_lines(text, code), is_given=True)
+    if caller is not None and caller.is_given and caller.name == code.co_filename:
+        if _compiles_to("".join(caller.lines), code):
+            return caller
+    return SourceFile(code.co_filename, _read_lines(function))
+
+
+def parse(
+    function: types.FunctionType,
+    text: str | None = None,
+    caller: SourceFile | None = None,
+) -> tuple[_Node, SourceFile]:
     """The syntax tree of a Python function.
+
+    Args:
+        function: the function.
+        text: what holds the function, if Python does not keep it.
+        caller: the file of a function that calls it, whose text may hold both.
 
     Raises:
         KernelError: its source is not available.
     """
     code = function.__code__
-    lines = _read_lines(function)
-    file = SourceFile(code.co_filename, lines)
+    file = _find_file(function, text, caller)
+    lines = file.lines
     place: Place = {
         "filename": file.name,
         "line": code.co_firstlineno,
@@ -197,6 +270,13 @@ def parse(function: types.FunctionType) -> tuple[_Node, SourceFile]:
     if len(found) > 1:
         found = _at_positions(found, code)
     if not found:
+        if file.is_given:
+            raise KernelError(
+                f"the text that source= gives does not hold {function.__qualname__}",
+                hint="give all of the text that exec runs, or all lines of the "
+                "function with its decorators",
+                **place,
+            )
         raise KernelError(
             f"cannot read the source of {function.__qualname__}",
             hint=_missing_source_hint(file.name),
@@ -234,9 +314,13 @@ def _at_positions(nodes: list[_Node], code: CodeType) -> list[_Node]:
     return around[-1:]
 
 
-def from_python(function: types.FunctionType) -> SourceFunction:
-    """A Python function as one to interpret."""
-    node, file = parse(function)
+def from_python(
+    function: types.FunctionType,
+    text: str | None = None,
+    caller: SourceFile | None = None,
+) -> SourceFunction:
+    """A Python function as one to interpret; arguments as for :func:`parse`."""
+    node, file = parse(function, text, caller)
     closure = {}
     for name, cell in zip(
         function.__code__.co_freevars, function.__closure__ or (), strict=True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, cast, overload
 
 from .. import ir
 from ..dialects import arith
@@ -22,7 +22,16 @@ from .arithmetic import (
     unify,
 )
 from .types import i1
-from .values import Tile, Value, describe, wrap
+from .values import Scalar, Tile, Value, describe, wrap
+
+
+class UnaryFunction(Protocol):
+    """The type of a function of one value: a fragment of a fragment, else a scalar."""
+
+    @overload
+    def __call__(self, value: Tile) -> Tile: ...
+    @overload
+    def __call__(self, value: Scalar | float) -> Scalar: ...
 
 
 def _unary(
@@ -30,7 +39,7 @@ def _unary(
     op: Callable[[ir.Value], ir.Value],
     summary: str,
     example: tuple[float, float],
-) -> Callable[[Any], Any]:
+) -> UnaryFunction:
     """A function of floating point.
 
     Args:
@@ -66,7 +75,7 @@ def _unary(
         >>> tl.{name}({argument})
         {result}
     """
-    return function
+    return cast(UnaryFunction, function)
 
 
 exp = _unary("exp", math_ops.exp, "The exponential", (1.0, 2.71828))

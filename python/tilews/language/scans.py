@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math as python_math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from ..dialects import tile
 from ..errors import LanguageError
@@ -34,8 +34,30 @@ def _neutral(kind: str, dtype: DType) -> float:
     return low if kind == "max" else high
 
 
+@overload
 def scan(
-    value: Any,
+    value: Tile,
+    kind: str | Callable[..., Any],
+    axis: int = 0,
+    reverse: bool = False,
+    exclusive: bool = False,
+    initial: Any = None,
+) -> Tile: ...
+
+
+@overload
+def scan(
+    value: tuple[Tile, ...],
+    kind: Callable[..., Any],
+    axis: int = 0,
+    reverse: bool = False,
+    exclusive: bool = False,
+    initial: Any = None,
+) -> tuple[Tile, ...]: ...
+
+
+def scan(
+    value: Tile | tuple[Tile, ...],
     kind: str | Callable[..., Any],
     axis: int = 0,
     reverse: bool = False,
@@ -100,8 +122,8 @@ def scan(
 
 
 def cumsum(
-    value: Any, axis: int = 0, reverse: bool = False, exclusive: bool = False
-) -> Any:
+    value: Tile, axis: int = 0, reverse: bool = False, exclusive: bool = False
+) -> Tile:
     """The running sum along an axis.
 
     Args:
@@ -129,8 +151,8 @@ def cumsum(
 
 
 def cummax(
-    value: Any, axis: int = 0, reverse: bool = False, exclusive: bool = False
-) -> Any:
+    value: Tile, axis: int = 0, reverse: bool = False, exclusive: bool = False
+) -> Tile:
     """The running maximum along an axis.
 
     Args:
@@ -159,8 +181,8 @@ def cummax(
 
 
 def cummin(
-    value: Any, axis: int = 0, reverse: bool = False, exclusive: bool = False
-) -> Any:
+    value: Tile, axis: int = 0, reverse: bool = False, exclusive: bool = False
+) -> Tile:
     """The running minimum along an axis.
 
     Args:

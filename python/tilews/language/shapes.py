@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -181,10 +182,10 @@ def expand_dims(value: Tile, axis: int) -> Tile:
 def index(value: Tile, items: Any) -> Any:
     """Indexing of fragments: ``value[:, None]``, ``value[:, 64:128]``, ``value[:, 0]``.
 
-    Each None inserts a dimension of extent one. A pair of constant bounds takes one of
-    the equal parts of a dimension. A Python integer takes one element of a dimension
-    and drops it; negative ones count from the end. ``...`` stands for the dimensions
-    that have no index.
+    Each None inserts a dimension of extent one. A pair of constant bounds takes a part
+    of a dimension. A Python integer takes one element of a dimension and drops it;
+    negative ones count from the end. ``...`` stands for the dimensions that have no
+    index.
 
     Returns:
         A fragment, or a scalar if no dimension is left.
@@ -263,17 +264,36 @@ def _take_part(value: Tile, axis: int, bounds: slice) -> Tile:
             "which register holds an element has to be known to the compiler",
         )
     size = stop - start
-    if not 0 <= start < stop <= extent or extent % size or start % size:
+    if not 0 <= start < stop <= extent:
         raise LanguageError(
-            f"{start}:{stop} is not one of the equal parts of dimension {axis}, "
-            f"which has extent {extent}",
-            "take parts whose size divides the extent, from a multiple of the size",
+            f"the part {start}:{stop} is empty or not within dimension {axis}, which "
+            f"has extent {extent}",
+            "bounds count from the first element, as in x[:, 0:64]",
         )
+    unit = math.gcd(start, size, extent)
+    if unit == size:
+        return equal_part(value, axis, size, start // size)
+    # The dialect has equal parts only. This module is one that cat() is made of.
+    from .composed import joining
+
+    if size // unit > joining.MAX_PARTS:
+        raise LanguageError(
+            f"the part {start}:{stop} of dimension {axis}, which has extent {extent}, "
+            f"is put together of {size // unit} parts of {unit}, expected at most "
+            f"{joining.MAX_PARTS}",
+            "store the fragment to shared memory, and load the part of the buffer: "
+            "tl.load(S[:, 1:100])",
+        )
+    places = range(start // unit, stop // unit)
+    return joining.cat([equal_part(value, axis, unit, i) for i in places], axis)
+
+
+def equal_part(value: Tile, axis: int, size: int, number: int) -> Tile:
+    """One of the parts of ``size`` elements into which an axis can be cut."""
     shape = [*value.shape]
     shape[axis] = size
     type_ = ir.RankedTensorType.get(shape, value.dtype.to_ir())
-    part = tile.slice(type_, value.ir, axis, start // size)
-    return Tile(part, value.dtype)
+    return Tile(tile.slice(type_, value.ir, axis, number), value.dtype)
 
 
 def transpose(value: Tile, axes: Sequence[int] | None = None) -> Tile:

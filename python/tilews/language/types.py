@@ -103,11 +103,31 @@ class DType:
 
         return arithmetic.cast(value, self)
 
+    def __or__(self, other: None) -> OptionalScalar:
+        """The annotation of a scalar that may be None: ``tl.f32 | None``."""
+        return OptionalScalar(self) if other is None else NotImplemented
+
+    __ror__ = __or__
+
     def __str__(self) -> str:
         return self.name
 
     def __repr__(self) -> str:
         return f"tl.{self.name}"
+
+
+@dataclasses.dataclass(frozen=True)
+class OptionalScalar:
+    """Annotation of a scalar that may be None in a call: ``tl.f32 | None``.
+
+    Attributes:
+        dtype: the type of the scalar.
+    """
+
+    dtype: DType
+
+    def __repr__(self) -> str:
+        return f"{self.dtype!r} | None"
 
 
 def _float(name: str, bits: int, mlir: str | None = None) -> DType:

@@ -1,4 +1,4 @@
-"""The programs of the tutorial and the cookbook run, and their kernels are proved."""
+"""The programs of the tutorial and of the recipes run, and their kernels are proved."""
 
 import importlib
 import itertools
@@ -12,7 +12,7 @@ import pytest
 from support import doc_examples
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGES = ("tutorial", "cookbook")
+PAGES = ("tutorial", "cookbook", "gathers")
 
 
 @pytest.fixture(scope="module")

@@ -204,7 +204,7 @@ def test_launches_of_other_systems():
     for name, text in [
         ("num_warps", "the number of threads is threads="),
         ("num_stages", r"tl\.range\(n, num_stages=3\)"),
-        ("backend", "the CPU is target='cpu'"),
+        ("device", "the CPU is backend='cpu'"),
     ]:
         with pytest.raises(TypeError, match=text):
             copied(array, **{name: 4})

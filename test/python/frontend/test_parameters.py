@@ -187,6 +187,47 @@ def test_annotated_types():
     np.testing.assert_allclose(x, A + 1.5 + BIAS, 1e-5)
 
 
+@tilews.kernel
+def optional_scalars(
+    X: tl.Tensor["16", tl.f32],
+    factor: tl.f32 | None = None,
+    shift: typing.Optional[tl.i32] = 3,  # noqa: UP045
+    power: Annotated[int | None, tl.i32 | None] = None,
+):
+    x = tl.load(X)
+    if factor is not None:
+        x = x * factor
+    if shift is not None:
+        x = x + shift.to(tl.f32)
+    if power is not None:
+        x = tl.exp2(power.to(tl.f32)) * x
+    X[0] = x
+
+
+def test_optional_scalars():
+    for arguments, options, expected in [
+        ((), {}, BIAS + 3),
+        ((2.0,), {}, 2 * BIAS + 3),
+        ((2.0, None), {}, 2 * BIAS),
+        ((None, 5), {"power": 2}, 4 * (BIAS + 5)),
+    ]:
+        x = BIAS.copy()
+        optional_scalars(x, *arguments, **options)
+        np.testing.assert_allclose(x, expected, 1e-6)
+    names = [
+        [argument["name"] for argument in compiled.manifest["arguments"]]
+        for compiled in (
+            optional_scalars.compile("sm_90a"),
+            optional_scalars.compile("gfx942", factor=None, shift=None),
+        )
+    ]
+    assert names == [["X", "factor", "shift", "power"], ["X", "power"]]
+    with pytest.raises(KernelError, match="'factor' is an optional scalar, expected"):
+        optional_scalars.compile("sm_90a", factor=2.0)
+    with pytest.raises(Exception, match="argument 'shift': expected an integer"):
+        optional_scalars(BIAS.copy(), shift=2.5)
+
+
 @dataclasses.dataclass
 class Python:
     x: int
@@ -209,7 +250,12 @@ def _annotated(annotation, default):
         (tl.f32, "a", "is a scalar of type f32, but has the default value 'a'"),
         (tl.i32, 2.5, "is a scalar of type i32, but has the default value 2.5"),
         (tl.f16, 1e9, "is a scalar of type f16, but has the default value 1000000000"),
-        (typing.Optional[tl.f32], ..., "is optional, but no tensor"),  # noqa: UP045
+        (tl.f32 | None, "a", "is a scalar of type f32, but has the default value 'a'"),
+        (
+            typing.Optional[list[tl.f32]],  # noqa: UP045
+            ...,
+            "is optional, but no tensor or scalar",
+        ),
         (
             tuple[tl.Tensor["M"], tl.Tensor["N"]],
             ...,

@@ -34,40 +34,6 @@ def test_names_that_do_not_exist():
     check(without_a_neighbour, f"{name} 'xyzzy'")
 
 
-def test_parts_of_fragments():
-    def unequal(A: tl.Tensor["M", tl.f16]):
-        return tl.zeros((8, 6), tl.f16)[:, 1:5]  # HERE
-
-    def beyond(A: tl.Tensor["M", tl.f16]):
-        return tl.zeros((8, 6), tl.f16)[4:12]  # HERE
-
-    def dynamic(A: tl.Tensor["M", tl.f16], n: tl.index):
-        return tl.zeros((8, 6), tl.f16)[n:8]  # HERE
-
-    def stepped(A: tl.Tensor["M", tl.f16]):
-        return tl.zeros((8, 6), tl.f16)[::2]  # HERE
-
-    def single(A: tl.Tensor["M", tl.f16], n: tl.index):
-        return tl.zeros((8, 6), tl.f16)[n]  # HERE
-
-    def outside(A: tl.Tensor["M", tl.f16]):
-        return tl.zeros((8, 6), tl.f16)[:, -7]  # HERE
-
-    def too_many(A: tl.Tensor["M", tl.f16]):
-        return tl.zeros((8, 6), tl.f16)[0, 0, 0]  # HERE
-
-    hint = "take parts whose size divides the extent, from a multiple of the size"
-    part = "is not one of the equal parts of dimension"
-    check(unequal, f"1:5 {part} 1, which has extent 6", hint)
-    check(beyond, f"4:12 {part} 0, which has extent 8", hint)
-    check(dynamic, "the bounds of a part of a fragment are constants")
-    for kernel in (stepped, single):
-        check(kernel, "a fragment is indexed with ':', None, constant integers and")
-    index = "an index of dimension 1 of a fragment of shape (8, 6) and type f16"
-    check(outside, f"{index} is an integer from -6 to 5, found the Python value -7")
-    check(too_many, "found 3 indices for a fragment of shape (8, 6) and type f16")
-
-
 def test_shapes_have_to_broadcast():
     def kernel(A: tl.Tensor["M", tl.f16]):
         x = tl.zeros((8, 4), tl.f16)

@@ -52,7 +52,8 @@ def test_an_argument_of_python(options, arguments):
 def test_what_exec_runs_is_no_argument_of_python():
     found = python("-c", f"exec({TEXT!r}); run()")
     assert "<string>:6:1: error: cannot read the source of increment" in found.stderr
-    assert "hint: the text that exec runs is not kept: put its lines" in found.stderr
+    hint = "hint: the text that exec runs is not kept: give it, @tilews.kernel(source="
+    assert hint in found.stderr
 
 
 def test_standard_input():
@@ -106,6 +107,70 @@ def test_cells_of_notebooks_and_generated_text():
     exec(compile(TEXT, name, "exec"), scope)
     with pytest.raises(tilews.KernelError, match="cannot read the source of increment"):
         scope["run"]()
+
+
+GIVEN = textwrap.dedent("""
+    import numpy as np
+    import tilews
+    import tilews.language as tl
+
+    def half(x):
+        return x * 0.5
+
+    @tilews.func
+    def shifted(x, by=1.0):
+        return half(x) + by
+
+    def make(bias):
+        @tilews.kernel(threads=64, source=text)
+        def kernel(X: tl.Tensor["8", tl.f32]):
+            X[0] = tl.reduce(tl.load(X), lambda a, b: a + b) + shifted(tl.load(X), bias)
+        return kernel
+""")
+
+
+@pytest.mark.parametrize("future", ["", "from __future__ import annotations\n"])
+def test_a_text_that_the_decorator_gives(future):
+    text = future + GIVEN
+    scope = {"text": text}
+    # A compiler may inherit the features of the module that calls it.
+    code = compile(text, "<string>", "exec", dont_inherit=bool(future))
+    exec(code, scope)
+    x = np.arange(8, dtype=np.float32)
+    scope["make"](3.0)(x)
+    np.testing.assert_array_equal(x, 28 + np.arange(8) / 2 + 3)
+    assert ".entry kernel" in scope["make"](1.0).compile("sm_80").ptx
+
+
+def test_a_text_of_the_function_alone():
+    alone = textwrap.dedent("""
+        @tilews.kernel(source=alone)
+        def kernel(X: tl.Tensor["8", tl.f32]):
+            X[0] = tl.load(X) * undefined
+    """)
+    text = f"import tilews\nimport tilews.language as tl\n{alone}"
+    scope = {"alone": alone}
+    exec(text, scope)
+    with pytest.raises(
+        tilews.KernelError, match="name 'undefined' is not defined"
+    ) as e:
+        scope["kernel"].mlir()
+    assert str(e.value).startswith("<string>:6:25: error:")
+    assert "X[0] = tl.load(X) * undefined" in str(e.value)
+    scope["undefined"] = 2.0
+    x = np.ones(8, np.float32)
+    scope["kernel"](x)
+    assert (x == 2).all()
+
+
+def test_a_text_without_the_function():
+    scope = {"text": TEXT.replace("1.0", "2.0")}
+    exec(TEXT.replace("tilews.kernel", "tilews.kernel(source=text)"), scope)
+    with pytest.raises(tilews.KernelError, match="does not hold increment") as caught:
+        scope["run"]()
+    assert caught.value.hint.startswith("give all of the text that exec runs")
+    with pytest.raises(TypeError, match="increment: source= is the text of the kernel"):
+        exec(TEXT.replace("tilews.kernel", "tilews.kernel(source=3)"), {})
 
 
 def test_a_file_that_changes_after_its_import(tmp_path):

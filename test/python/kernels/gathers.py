@@ -238,6 +238,30 @@ def tables_of_pages(
 
 
 @tilews.kernel(threads=128)
+def product_of_pages(
+    Q: tl.Tensor["M, D:8", tl.f16],
+    K: tl.Tensor["P, 16, D:8", tl.f16],
+    Table: tl.Tensor["S", tl.i32],
+    Y: tl.Tensor["M, N:8", tl.f32],
+    num_stages: tl.constexpr = 3,
+):
+    """Y = Q @ K[Table[t // 16], t % 16].T in blocks of 32 columns, Q also in blocks.
+
+    Both copies are in the loop: boxes of Q, and rows of K whose indices are computed.
+    """
+    m, n = tl.grid(tl.cdiv(Q.shape[0], 64), tl.cdiv(Y.shape[1], 32))
+    Qs = tl.alloc_shared((64, 32), tl.f16)
+    Ks = tl.alloc_shared((32, 32), tl.f16)
+    acc = tl.zeros((64, 32), tl.f32)
+    for d in tl.range(tl.cdiv(Q.shape[1], 32), num_stages=num_stages):
+        t = tl.arange(32) + n * 32
+        tl.copy(Q[m * 64, d * 32], Qs)
+        tl.copy(K[tl.load(Table[t // 16], pad=-1), t % 16, d * 32 : d * 32 + 32], Ks)
+        acc = tl.gemm(Qs, Ks, acc, transpose_rhs=True)
+    Y[m * 64, n * 32] = acc
+
+
+@tilews.kernel(threads=128)
 def copied_masked(
     X: tl.Tensor["M, K:8", tl.f16],
     Y: tl.Tensor["M, K:8", tl.f16],

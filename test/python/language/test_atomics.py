@@ -88,6 +88,17 @@ def test_an_unused_result_is_not_made():
         (lambda c: tl.atomic_add(1, c[0], scope="gpu"), "expected scope 'block'"),
         (lambda c: tl.atomic_load(c[0], order="release"), "a load releases nothing"),
         (lambda c: tl.atomic_store(1, c[0], order="acquire"), "expected order"),
+        (
+            lambda c: tl.load(c[0], order="release"),
+            "a load releases nothing",
+        ),
+        (lambda c: tl.load(c[0], scope="gpu"), "tl.load: expected scope 'block'"),
+        (
+            lambda c: tl.load(c[0:4], order="acquire", pad=1),
+            "has no padding and no mask",
+        ),
+        (lambda c: tl.store(1, c[0], order="acquire"), "tl.store: expected order"),
+        (lambda c: tl.store(1.5, c[0], order="release"), "is not an integer"),
         (lambda c: tl.fence(order="relaxed"), "expected order 'acquire'"),
         (lambda c: tl.atomic_load(c), "known only at launch"),
         (lambda c: tl.atomic_cas(1.5, 2, c[0]), "is not an integer"),
@@ -101,6 +112,33 @@ def test_wrong_arguments(call, message):
 
     with pytest.raises(tilews.CompileError, match=message):
         kernel(zeros(4), F=call)
+
+
+def test_ordered_loads_and_stores_are_atomic():
+    @tilews.kernel(threads=64)
+    def kernel(C: tl.Tensor["N", tl.i32], D: tl.Tensor["8", tl.i32]):
+        tl.grid(1)
+        x = tl.load(C[2], (4,), order="acquire", scope="system")
+        even = tl.arange(4) % 2 == 0
+        tl.store(x + tl.load(C[0], order="acquire"), D[0:4], order="release", mask=even)
+        tl.store(tl.load(C[1], scope="block"), D[5], scope="device")
+        tl.store(7, D[6:8], order="relaxed")
+
+    text = kernel.mlir()
+    for expected in (
+        "tile.atomic_load %arg0[2] {order = #tile.order<acquire>, "
+        "scope = #tile.scope<system>}",
+        "order = #tile.order<release>",
+        "scope = #tile.scope<device>",
+    ):
+        assert expected in text
+    assert text.count("atomic_load") == 3 and "tile.store" not in text
+    assert "memref.store" not in text
+    c, d = np.arange(10, 15, dtype=np.int32), zeros(8)
+    kernel(c, d)
+    assert d.tolist() == [22, 0, 24, 0, 0, 11, 7, 7]
+    for chip in ("sm_80", "gfx942"):
+        kernel.compile(chip)
 
 
 # ===--- Blocks that wait ---=== #

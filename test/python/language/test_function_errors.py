@@ -8,6 +8,24 @@ def test_fragments_that_are_put_together_fit():
     def shapes(A: tl.Tensor["M", tl.f16]):
         return tl.cat((tl.zeros((8, 4), tl.f16), tl.zeros((8, 2), tl.f16)))  # HERE
 
+    def ranks(A: tl.Tensor["M", tl.f16]):
+        return tl.cat((tl.zeros((8, 4), tl.f16), tl.zeros((8,), tl.f16)), 1)  # HERE
+
+    def stacked(A: tl.Tensor["M", tl.f16]):
+        return tl.stack((tl.zeros((8,), tl.f16), tl.zeros((4,), tl.f16)))  # HERE
+
+    def many(A: tl.Tensor["M", tl.f16]):
+        return tl.cat((tl.zeros((64,), tl.f16), tl.zeros((3,), tl.f16)))  # HERE
+
+    def types(A: tl.Tensor["M", tl.f16]):
+        return tl.cat((tl.zeros((4,), tl.f16), tl.zeros((2,), tl.f32)))  # HERE
+
+    def mixed(A: tl.Tensor["M", tl.f16]):
+        return tl.cat((tl.zeros((4,), tl.f16), tl.zeros((2,), tl.f16), 1.0))  # HERE
+
+    def place(A: tl.Tensor["M", tl.f16]):
+        return tl.cat((tl.zeros((4,), tl.f16), tl.zeros((2,), tl.f16)), 1)  # HERE
+
     def no_tuple(A: tl.Tensor["M", tl.f16]):
         return tl.stack(tl.zeros((8, 4), tl.f16))  # HERE
 
@@ -23,13 +41,70 @@ def test_fragments_that_are_put_together_fit():
     def three(A: tl.Tensor["M", tl.f16]):
         return tl.topk(tl.zeros((8, 16), tl.f16), 3)  # HERE
 
-    fragments = "expected fragments of one shape, found (8, 4) and (8, 2)"
-    check(shapes, fragments, "repeat the smaller one with tl.broadcast_to")
+    but_for = "tl.cat: expected shapes that are equal but for axis"
+    broadcast = "repeat the smaller one with tl.broadcast_to"
+    check(shapes, f"{but_for} 0, found (8, 4) and (8, 2)", broadcast)
+    check(ranks, f"{but_for} 1, found (8, 4) and (8,)", broadcast)
+    fragments = "expected fragments of one shape, found (8,) and (4,)"
+    check(stacked, f"tl.stack: {fragments}", broadcast)
+    check(
+        many,
+        "tl.cat: fragments of the extents [3, 64] have 67 parts of one size, 1, "
+        "expected at most 64",
+        "store each to its place in shared memory, and load all of the buffer",
+    )
+    check(types, "tl.cat: operands have types f16 and f32")
+    check(mixed, "tl.cat: expected fragments of one shape, found (4,) and (2,)")
+    check(place, "tl.cat: the axis is an integer from -1 to 0, found")
     check(no_tuple, "tl.stack: expected a tuple of fragments, found a fragment")
     check(no_pair, "tl.split: expected a last extent of 2, found shape (8, 4)")
     check(prime, "tl.flip: extent 67 has the prime factor 67, expected none above 64")
     check(no_power, "tl.sort: the extent of axis 1 is a power of two, found 12")
     check(three, "tl.topk: k is a power of two, found 3")
+
+
+def test_parts_of_fragments():
+    def unequal(A: tl.Tensor["M", tl.f16]):
+        return tl.zeros((8, 300), tl.f16)[:, 1:100]  # HERE
+
+    def beyond(A: tl.Tensor["M", tl.f16]):
+        return tl.zeros((8, 6), tl.f16)[4:12]  # HERE
+
+    def empty(A: tl.Tensor["M", tl.f16]):
+        return tl.zeros((8, 6), tl.f16)[4:4]  # HERE
+
+    def dynamic(A: tl.Tensor["M", tl.f16], n: tl.index):
+        return tl.zeros((8, 6), tl.f16)[n:8]  # HERE
+
+    def stepped(A: tl.Tensor["M", tl.f16]):
+        return tl.zeros((8, 6), tl.f16)[::2]  # HERE
+
+    def single(A: tl.Tensor["M", tl.f16], n: tl.index):
+        return tl.zeros((8, 6), tl.f16)[n]  # HERE
+
+    def outside(A: tl.Tensor["M", tl.f16]):
+        return tl.zeros((8, 6), tl.f16)[:, -7]  # HERE
+
+    def too_many(A: tl.Tensor["M", tl.f16]):
+        return tl.zeros((8, 6), tl.f16)[0, 0, 0]  # HERE
+
+    pieces = "is put together of 99 parts of 1, expected at most 64"
+    hint = "store the fragment to shared memory, and load the part of the buffer"
+    text = f"the part 1:100 of dimension 1, which has extent 300, {pieces}"
+    check(unequal, text, hint)
+    for kernel, part in ((beyond, "4:12"), (empty, "4:4")):
+        place = "is empty or not within dimension 0, which has extent"
+        check(
+            kernel,
+            f"the part {part} {place}",
+            "bounds count from the first element, as in x[:, 0:64]",
+        )
+    check(dynamic, "the bounds of a part of a fragment are constants")
+    for kernel in (stepped, single):
+        check(kernel, "a fragment is indexed with ':', None, constant integers and")
+    index = "an index of dimension 1 of a fragment of shape (8, 6) and type f16"
+    check(outside, f"{index} is an integer from -6 to 5, found the Python value -7")
+    check(too_many, "found 3 indices for a fragment of shape (8, 6) and type f16")
 
 
 def test_errors_name_the_function_that_was_called():

@@ -148,6 +148,7 @@ def test_indices_of_a_copy_that_a_loop_makes():
         "copied_pages_of_heads_3",
         "copied_parts_of_pages_3",
         "tables_of_pages_3",
+        "product_of_pages_3",
         "copied_masked_2",
     ],
 )
@@ -164,21 +165,36 @@ def test_schedules_of_copied_rows(name, target, form):
 @pytest.mark.skipif(find_ptxas() is None, reason="ptxas is not installed")
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize(
-    "name", [n for n in CASES if n.startswith(("counted", "copied", "tables"))]
+    "name",
+    [n for n in CASES if n.startswith(("counted", "copied", "tables", "product"))],
 )
 def test_machine_code_for_nvidia(name, target):
     case = CASES[name]
     compiled = case.kernel.compile_for(*case.arguments, target=target, **case.constants)
     assert len(compiled.cubin) > 1000
-    if name in ("copied_parts_of_pages_3", "tables_of_pages_3"):
+    if name.endswith("_3") and "pages" in name:
         # A pipeline of copies of 16 bytes, or of boxes.
         tma = target == "sm_90a" and name == "tables_of_pages_3"
         copies_of = "cp.async.bulk.tensor" if tma else "cp.async.cg.shared.global"
         assert copies_of in compiled.ptx
-    if name == "tables_of_pages_3":
         assert not any("tile-pipe" in text for text in compiled.messages)
     if name.startswith("counted"):
         assert not any("tile-layout-0001" in text for text in compiled.messages)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(
+    "name", ["copied_pages_3", "copied_pages_of_heads_3", "product_of_pages_3"]
+)
+def test_new_indices_do_not_wait_for_copies_in_flight(name, target):
+    case = CASES[name]
+    compiled = case.kernel.compile_for(*case.arguments, target=target, **case.constants)
+    assert "cp.async.cg.shared.global" in compiled.ptx
+    assert "drain_copies" not in compiled.mlir("barriers")
+    assert not any("tile-pipe" in text for text in compiled.messages)
+    if name == "product_of_pages_3" and target == "sm_90a":
+        # A role for TMA copies and for rows, whose indices it computes.
+        assert "tile.role @load warps(4)" in compiled.mlir("barriers")
 
 
 def test_histograms_of_memory_and_of_conditions():

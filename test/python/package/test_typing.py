@@ -61,6 +61,10 @@ SCALARS
         Y.shap  # attribute
         tl.gemm(Y, Y, transpose_rhs=1)  # arg-type
         Xs.sum()  # attribute
+        tl.exp(tl.cumsum(tl.zeros((8,), tl.f32))).nothing  # attribute
+        tl.scan((x, x), lambda a, b, c, d: (a, b))[0].nothing  # attribute
+        tl.exp2(1.0).ndim  # attribute
+        tl.exp(F(x)).anything
 
     kernel.compil("sm_90a")  # attribute
 """

@@ -38,11 +38,24 @@ def random(m=20, n=40):
     return np.random.default_rng(1).standard_normal((m, n)).astype(np.float32)
 
 
-@pytest.mark.parametrize("options", [{}, {"target": "cpu"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"target": "cpu"}, {"backend": "cpu"}, {"backend": "cpu", "target": "cpu"}],
+)
 def test_arrays_with_dlpack(options):
     x, y = random(), np.zeros((20, 40), np.float32)
     twice(Exchanged(x), Exchanged(y), **options)
     np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_the_backend_says_what_runs_the_kernel():
+    x, y = random(), np.zeros((20, 40), np.float32)
+    assert twice.compile_for(x, y, backend="cpu") is twice.compile("cpu", T=tl.f32)
+    assert twice.compile(backend="cpu", T=tl.f32).target == "cpu"
+    with pytest.raises(TypeError, match=r"twice: expected backend='cpu', found 'cuda'"):
+        twice(x, y, backend="cuda")
+    with pytest.raises(TypeError, match="backend='cpu' and target='sm_90a'; give one"):
+        twice.compile("sm_90a", backend="cpu", T=tl.f32)
 
 
 class Interface:

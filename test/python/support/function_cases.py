@@ -141,6 +141,18 @@ INDEXING = [
         lambda x, y: np.concatenate((x, y), 1),
     ),
     FunctionCase(
+        "cat-unequal",
+        lambda x, y: tl.cat((x[:, 0:8], y, x[:, 4:8]), 1),
+        lambda x, y: np.concatenate((x[:, 0:8], y, x[:, 4:8]), 1),
+    ),
+    FunctionCase(
+        "cat-unequal-rows",
+        lambda x, y: tl.cat((x[2:4], y, x[0:3]), 0),
+        lambda x, y: np.concatenate((x[2:4], y, x[0:3])),
+    ),
+    FunctionCase("part", lambda x, y: x[:, 1:4], lambda x, y: x[:, 1:4]),
+    FunctionCase("part-both", lambda x, y: x[3:8, 4:16], lambda x, y: x[3:8, 4:16]),
+    FunctionCase(
         "join-split",
         lambda x, y: tl.split(tl.join(x, y))[1] + tl.split(x.reshape(8, 8, 2))[0][0, 0],
         lambda x, y: y + x[0, 0],

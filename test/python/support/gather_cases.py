@@ -283,6 +283,23 @@ CASES = {
         for kernel in (gathers.copied_parts_of_pages, gathers.tables_of_pages)
     },
     **{
+        f"product_of_pages_{stages}": GatherCase(
+            gathers.product_of_pages,
+            [
+                _integers(-3, 4, 70, 104).astype(np.float16),
+                _integers(-3, 4, 7, 16, 104).astype(np.float16),
+                _integers(-1, 8, 6),
+                np.zeros((70, 96), np.float32),
+            ],
+            lambda q, k, table, y: (
+                q.astype(np.float32)
+                @ _pages(k[:, :, None], table, np.zeros((96, 1, 104)))[:, 0].T
+            ),
+            {"num_stages": stages},
+        )
+        for stages in (1, 3)
+    },
+    **{
         f"copied_masked_{stages}": GatherCase(
             gathers.copied_masked,
             [_halves(40, 72), _halves(40, 72)],

@@ -7,17 +7,28 @@ lies within a thread this costs selects of registers, else an exchange between t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from ...errors import LanguageError
 from ..arithmetic import as_value, unify
 from ..math import where
-from ..shapes import check_axis, check_tile, expand_dims, iota, reshape, transpose
+from ..shapes import (
+    check_axis,
+    check_tile,
+    equal_part,
+    expand_dims,
+    iota,
+    reshape,
+    transpose,
+)
 from ..values import Tile, describe
 
 #: The largest prime factor of an extent that is taken apart.
 MAX_FACTOR = 64
+#: The most parts that are put together as one.
+MAX_PARTS = 64
 
 
 def stack(values: Sequence[Any], axis: int = 0) -> Tile:
@@ -68,24 +79,66 @@ def _fragments(values: Any, what: str) -> list[Tile]:
 
 
 def cat(values: Sequence[Any], axis: int = 0) -> Tile:
-    """Fragments of one shape, one after the other along an axis that they have.
+    """Fragments one after the other along an axis that they have.
+
+    Fragments of different extents along the axis are cut into parts of one size, the
+    largest that divides all of them. Few large parts cost less than many small ones.
 
     Args:
-        values: fragments of one shape and element type.
+        values: fragments of one element type, whose shapes are equal but for `axis`;
+            numbers and scalars repeat if all shapes are equal.
         axis: the axis, whose extent grows; negative ones count from the end.
 
     Raises:
-        LanguageError: shapes or types do not fit, or the axis is out of range.
+        LanguageError: shapes or types do not fit, the fragments have more than 64 parts
+            of one size, or the axis is out of range.
 
     Example:
         >>> tl.cat((tl.arange(3), tl.arange(3) * 10))
         [0, 1, 2, 0, 10, 20]
+        >>> tl.cat((tl.arange(4), tl.arange(2) * 10))
+        [0, 1, 2, 3, 0, 10]
     """
-    tiles = _fragments(values, "tl.cat")
-    axis = check_axis(axis, tiles[0].ndim, "tl.cat")
+    tiles = _parts(values, axis)
+    axis %= tiles[0].ndim
     shape = list(tiles[0].shape)
     shape[axis] *= len(tiles)
     return reshape(stack(tiles, axis), shape)
+
+
+def _parts(values: Any, axis: int) -> list[Tile]:
+    """What to put together along an axis: fragments of one shape."""
+    what = "tl.cat"
+    tiles = [*values] if isinstance(values, (tuple, list)) else []
+    extents = set()
+    if tiles and all(isinstance(tile, Tile) and tile.ndim for tile in tiles):
+        place = check_axis(axis, tiles[0].ndim, what)
+        others = {(x.ndim, x.shape[:place], x.shape[place + 1 :]) for x in tiles}
+        extents = {x.shape[place] for x in tiles if x.ndim > place}
+        if len(others) > 1:
+            found = " and ".join(map(str, dict.fromkeys(x.shape for x in tiles)))
+            raise LanguageError(
+                f"{what}: expected shapes that are equal but for axis {axis}, found "
+                f"{found}",
+                "repeat the smaller one with tl.broadcast_to",
+            )
+    if len(extents) < 2:
+        tiles = _fragments(values, what)
+        check_axis(axis, tiles[0].ndim, what)
+        return tiles
+    unit = math.gcd(*extents)
+    count = sum(x.shape[place] for x in tiles) // unit
+    if count > MAX_PARTS:
+        raise LanguageError(
+            f"{what}: fragments of the extents {sorted(extents)} have {count} parts of "
+            f"one size, {unit}, expected at most {MAX_PARTS}",
+            "store each to its place in shared memory, and load all of the buffer",
+        )
+    return [
+        equal_part(x, place, unit, number)
+        for x in tiles
+        for number in range(x.shape[place] // unit)
+    ]
 
 
 def join(lhs: Any, rhs: Any) -> Tile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from ... import ir
 from ...dialects import memref, tensor, tile
@@ -17,6 +17,8 @@ from ..values import Buffer, BufferRegion, Scalar, Tile, Value, describe
 from . import copied_rows, gathers, packed
 from .buffers import static_shape
 from .regions import as_region, mlir_region
+
+Scope = Literal["block", "cluster", "device", "system"]
 
 
 def copy(
@@ -108,6 +110,8 @@ def load(
     *,
     pad: Any = None,
     mask: Any = None,
+    order: Literal["relaxed", "acquire"] | None = None,
+    scope: Scope | None = None,
 ) -> Tile: ...
 
 
@@ -118,6 +122,8 @@ def load(
     *,
     pad: Any = None,
     mask: Any = None,
+    order: Literal["relaxed", "acquire"] | None = None,
+    scope: Scope | None = None,
 ) -> Any: ...
 
 
@@ -127,6 +133,8 @@ def load(
     *,
     pad: Any = None,
     mask: Any = None,
+    order: Literal["relaxed", "acquire"] | None = None,
+    scope: Scope | None = None,
 ) -> Tile | Scalar:
     """Loads a region into a fragment, or one element into a scalar.
 
@@ -147,6 +155,10 @@ def load(
             whose mask is false; zero by default. A negative index is outside.
         mask: a fragment of i1 whose shape broadcasts to the region's: elements whose
             mask is false are not read.
+        order: ``"relaxed"`` or ``"acquire"``: the load is that of :func:`atomic_load`,
+            of memory that other blocks may write at the same time. It has no padding
+            and no mask.
+        scope: between which threads, as for :func:`atomic_load`.
 
     Returns:
         A fragment of that shape and the source's element type; a scalar if the source
@@ -154,7 +166,8 @@ def load(
 
     Raises:
         LanguageError: `source` is no buffer or region, its extents are unknown and no
-            shape is given, `pad` has another type, or `mask` does not fit.
+            shape is given, `pad` has another type, `mask` does not fit, or `order` or
+            `scope` is none of the above.
 
     Example:
         @tilews.kernel
@@ -167,6 +180,8 @@ def load(
         assert y[0] == 3
     """
     source = as_region(source, "tl.load")
+    if order is not None or scope is not None:
+        return _ordered_load(source, shape, pad, mask, order, scope)
     if shape is not None:
         shape = static_shape(shape, "tl.load")
         source, mask = gathers.bound(source, shape, mask, "tl.load")
@@ -199,6 +214,22 @@ def load(
     type_ = ir.RankedTensorType.get(shape, source.dtype.to_ir())
     loaded = tile.load(type_, source.buffer.ir, dynamic, static, sizes, padding=padding)
     return Tile(loaded, source.dtype)
+
+
+def _ordered_load(
+    source: BufferRegion, shape: Any, pad: Any, mask: Any, order: Any, scope: Any
+) -> Tile | Scalar:
+    """The load of a region that other blocks may write at the same time."""
+    from . import atomics  # Its functions work on the values of this module.
+
+    if pad is not None or mask is not None:
+        raise LanguageError(
+            "tl.load: a load with an order or a scope has no padding and no mask",
+            "order it by a fence instead: tl.load(A[i, j], mask=m), then "
+            'tl.fence(order="acquire")',
+        )
+    order = "relaxed" if order is None else order
+    return atomics.load_region(source, shape, order, scope, "tl.load")
 
 
 def _copy_limit(
@@ -287,7 +318,14 @@ def as_stored(value: Any, dest: BufferRegion, what: str) -> Value:
     return as_value(value, dest.dtype, dest.shape)
 
 
-def store(value: Any, dest: Buffer | BufferRegion, *, mask: Any = None) -> None:
+def store(
+    value: Any,
+    dest: Buffer | BufferRegion,
+    *,
+    mask: Any = None,
+    order: Literal["relaxed", "release"] | None = None,
+    scope: Scope | None = None,
+) -> None:
     """Stores a value to a region; elements outside of the buffer are dropped.
 
     The region may have indices or run-time sizes, as for :func:`load`. If two elements
@@ -300,10 +338,13 @@ def store(value: Any, dest: Buffer | BufferRegion, *, mask: Any = None) -> None:
         dest: a buffer, a region, or the first element of a region.
         mask: a fragment of i1 whose shape broadcasts to the region's: elements whose
             mask is false are not written.
+        order: ``"relaxed"`` or ``"release"``: the store is that of
+            :func:`atomic_store`, to memory that other blocks may read at the same time.
+        scope: between which threads, as for :func:`atomic_store`.
 
     Raises:
-        LanguageError: the element types differ, `value` is no such value, or `mask`
-            does not fit.
+        LanguageError: the element types differ, `value` is no such value, `mask` does
+            not fit, or `order` or `scope` is none of the above.
         KernelError: the shapes differ.
 
     Example:
@@ -317,6 +358,11 @@ def store(value: Any, dest: Buffer | BufferRegion, *, mask: Any = None) -> None:
         assert (c == np.arange(10)).all() and (d == 7).all()
     """
     dest = as_region(dest, "tl.store")
+    if order is not None or scope is not None:
+        from . import atomics  # Its functions work on the values of this module.
+
+        order = "relaxed" if order is None else order
+        return atomics.store_region(value, dest, mask, order, scope, "tl.store")
     value = as_stored(value, dest, "tl.store")
     if dest.ragged:
         dest, mask = gathers.bound(dest, value.shape, mask, "tl.store")

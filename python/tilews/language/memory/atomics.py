@@ -18,13 +18,14 @@ from ..arithmetic import as_value
 from ..shapes import as_scalar
 from ..values import Buffer, BufferRegion, Scalar, Tile, Value, describe
 from . import gathers, packed
-from .accesses import as_stored
+from .accesses import Scope, as_stored
+from .buffers import static_shape
 from .regions import as_region, mlir_region
 
 Order = Literal["relaxed", "acquire", "release", "acq_rel"]
-Scope = Literal["block", "cluster", "device", "system"]
 
 _ORDERS = ("relaxed", "acquire", "release", "acq_rel")
+_LOADS, _STORES = ("relaxed", "acquire"), ("relaxed", "release")
 _SCOPES = ("block", "cluster", "device", "system")
 
 
@@ -37,7 +38,7 @@ def _attributes(
             expected = ", ".join(f"'{each}'" for each in names)
             raise LanguageError(
                 f"{what}: expected {name} {expected}, found {value!r}",
-                "a load releases nothing" if what == "tl.atomic_load" else None,
+                "a load releases nothing" if names == _LOADS else None,
             )
     attributes = {"order": ir.Attribute.parse(f"#tile.order<{order}>")}
     if scope is not None:
@@ -64,8 +65,9 @@ def _update(
     order: Order,
     scope: Scope | None,
     mask: Tile | None,
+    what: str | None = None,
 ) -> Tile | Scalar:
-    what = f"tl.atomic_{name}"
+    what = what or f"tl.atomic_{name}"
     attributes = _attributes(order, scope, what)
     dest = packed.refuse(as_region(dest, what), what)
     fragment = _as_operand(value, dest, what)
@@ -306,8 +308,20 @@ def atomic_store(
         >>> tl.load(flags)
         [1, 0]
     """
-    _attributes(order, scope, "tl.atomic_store", ("relaxed", "release"))
-    drop_result(_update("exchange", value, dest, order, scope, None))
+    store_region(value, dest, None, order, scope, "tl.atomic_store")
+
+
+def store_region(
+    value: Any,
+    dest: Buffer | BufferRegion,
+    mask: Tile | None,
+    order: Any,
+    scope: Any,
+    what: str,
+) -> None:
+    """The atomic store; ``what`` names the function that was called in errors."""
+    _attributes(order, scope, what, _STORES)
+    drop_result(_update("exchange", value, dest, order, scope, mask, what))
 
 
 def atomic_cas(
@@ -380,10 +394,25 @@ def atomic_load(
         >>> tl.atomic_load(flags[1], order="acquire")
         1
     """
-    what = "tl.atomic_load"
-    attributes = _attributes(order, scope, what, ("relaxed", "acquire"))
+    return load_region(source, None, order, scope, "tl.atomic_load")
+
+
+def load_region(
+    source: Buffer | BufferRegion, shape: Any, order: Any, scope: Any, what: str
+) -> Tile | Scalar:
+    """The atomic load, of a shape if the region has no size.
+
+    ``what`` names the function that was called in errors.
+    """
+    attributes = _attributes(order, scope, what, _LOADS)
     source = gathers.refuse_indices(as_region(source, what), what)
     packed.refuse(source, what)
+    if shape is not None:
+        shape = static_shape(shape, what)
+        type_ = ir.RankedTensorType.get(shape, source.dtype.to_ir())
+        region = mlir_region(source)
+        op = tile.AtomicLoadOp(type_, source.buffer.ir, *region, **attributes)
+        return Tile(op.result, source.dtype)
     if source.shape is None and not source.offsets:
         raise LanguageError(
             f"{what}: the extents of {describe(source.buffer)} are known only at "

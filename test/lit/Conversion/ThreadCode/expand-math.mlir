@@ -3,15 +3,20 @@
 
 gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
   gpu.func @functions(%x: vector<4xf32>, %s: f32, %h: vector<4xf16>, %d: f64) kernel {
-    // CHECK-DAG: %[[HIGH:.*]] = arith.constant dense<1.44269502> : vector<4xf32>
-    // CHECK-DAG: %[[LOW:.*]] = arith.constant dense<1.92596303E-8> : vector<4xf32>
-    // CHECK: %[[P:.*]] = arith.mulf %arg0, %[[LOW]] : vector<4xf32>
-    // CHECK: %[[S:.*]] = math.fma %arg0, %[[HIGH]], %[[P]] : vector<4xf32>
+    // CHECK-DAG: %[[LOG2E:.*]] = arith.constant dense<1.44269466> : vector<4xf32>
+    // CHECK-DAG: %[[HIGH:.*]] = arith.constant dense<-0.693147182> : vector<4xf32>
+    // CHECK-DAG: %[[LOW:.*]] = arith.constant dense<1.90465421E-9> : vector<4xf32>
+    // CHECK-DAG: %[[ONE:.*]] = arith.constant dense<1.000000e+00> : vector<4xf32>
+    // CHECK: %[[S:.*]] = arith.mulf %arg0, %[[LOG2E]] : vector<4xf32>
     // CHECK: %[[X:.*]] = vector.extract %[[S]][0]
     // NV: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[X]])
     // NV-COUNT-3: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
     // AMD: llvm.call_intrinsic "llvm.amdgcn.exp2.f32"(%[[X]])
-    // CHECK: vector.from_elements
+    // CHECK: %[[P:.*]] = vector.from_elements
+    // CHECK: %[[R0:.*]] = math.fma %[[S]], %[[HIGH]], %arg0 : vector<4xf32>
+    // CHECK: %[[R1:.*]] = math.fma %[[S]], %[[LOW]], %[[R0]] : vector<4xf32>
+    // CHECK: %[[R:.*]] = arith.minnumf %[[R1]], %[[ONE]] : vector<4xf32>
+    // CHECK: math.fma %[[P]], %[[R]], %[[P]] : vector<4xf32>
     %0 = math.exp %x : vector<4xf32>
     // No instruction of NVIDIA is accurate near 1.
     // NV: arith.subi {{.*}} : vector<4xi32>
@@ -69,6 +74,31 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     // CHECK: math.exp2 %arg2 : vector<[4]xf32>
     %2 = math.exp2 %z : vector<[4]xf32>
     "test.use"(%0, %1, %2) : (vector<f32>, vector<2x3xf32>, vector<[4]xf32>) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+// Where 16 bits are left of an exponential, its short form is accurate enough.
+gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
+  // CHECK-LABEL: gpu.func @narrowed
+  gpu.func @narrowed(%x: f32, %y: f32, %h: bf16) kernel {
+    // CHECK-DAG: %[[HIGH:.*]] = arith.constant 1.44269502 : f32
+    // CHECK-DAG: %[[LOW:.*]] = arith.constant 1.92596303E-8 : f32
+    // CHECK: %[[P:.*]] = arith.mulf %arg0, %[[LOW]] : f32
+    // CHECK: math.fma %arg0, %[[HIGH]], %[[P]] : f32
+    // CHECK-NOT: minnumf
+    %0 = math.exp %x : f32
+    %1 = arith.truncf %0 : f32 to f16
+    // CHECK: %[[W:.*]] = arith.extf %arg2
+    // CHECK: arith.mulf %[[W]], %[[LOW]]
+    // CHECK-NOT: minnumf
+    %2 = math.exp %h : bf16
+    // CHECK: arith.minnumf
+    %3 = math.exp %y : f32
+    %4 = arith.truncf %3 : f32 to f16
+    "test.use"(%1, %2, %3, %4) : (f16, bf16, f32, f16) -> ()
     gpu.return
   }
 }

@@ -38,7 +38,8 @@ def PlanPipelinePass : Pass<"tile-plan-pipeline"> {
     Stages are assigned as follows:
 
     * *Producers* are operations that fill shared memory from global memory, by
-      a copy or through fragments. They are in stage 0. A buffer is refilled
+      a copy or through fragments, and those that store what such copies read:
+      computed indices of rows. They are in stage 0. A buffer is refilled
       right after its last reader. If all refills would be at the end of an
       iteration, they move to the start of the next one, one stage closer to
       their consumers.
@@ -190,7 +191,9 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
     its copies are TMA copies, otherwise four.
 
     Effects on shared memory that the load role reads, such as a table of
-    indices, stay before the roles, and all threads perform them. This is not
+    indices, stay before the roles, and all threads perform them. In a loop,
+    those that fill buffers which nothing else reads, such as computed indices
+    of rows, go to the load role. This is not
     possible if each tile of a persistent loop loads a mask of its own. Both
     roles then read the mask from global memory instead of the shared buffer.
     For this, one copy must be the only writer of the buffer and fill all of it,

@@ -56,7 +56,17 @@ static bool isAsync(Operation *op) {
                   (hasInst(op, InstKind::Tma) && isShared(copy.getSource())));
 }
 
-static void setAsync(Operation *op, ArenaAccess &access) {
+/// Returns whether `operand` has the indices of a copy's rows. Threads read them
+/// before they start the copy.
+static bool hasRowsOf(Operation *op, const OpOperand *operand) {
+  auto copy = dyn_cast<CopyOp>(op);
+  return copy && copy.getRows() && operand == &copy.getRowsMutable()[0];
+}
+
+static void setAsync(Operation *op, const OpOperand *operand,
+                     ArenaAccess &access) {
+  if (hasRowsOf(op, operand))
+    return;
   access.async = isAsync(op);
   if (isa<CopyOp>(op) && hasInst(op, InstKind::CpAsync))
     access.closedGroups = 0;
@@ -193,7 +203,7 @@ LogicalResult ArenaAccesses::addShared(Operation *op,
   auto addBytes = [&](ArenaAccess bytes, const SharedAccess &access) {
     bytes.reads = access.reads();
     bytes.writes = access.writes();
-    setAsync(op, bytes);
+    setAsync(op, access.operand, bytes);
     bytes.matmul = isAsyncMatmul(op);
     bytes.proxy = hasInst(op, InstKind::Tma) ||
                   (access.reads() && hasInst(op, InstKind::Wgmma));
@@ -235,7 +245,7 @@ void ArenaAccesses::addGlobal(Operation *op) {
     ArenaAccess range = getGlobalRange(access.operand->get());
     range.reads = access.reads();
     range.writes = access.writes();
-    setAsync(op, range);
+    setAsync(op, access.operand, range);
     range.atomic = access.atomic;
     accesses[op].push_back(range);
   }

@@ -107,19 +107,29 @@ getWrittenAllocs(const Statement &statement) {
   return allocs;
 }
 
-/// Makes producers of the statements that move data to shared memory, and of
-/// those that fill the same buffers by other means.
+/// Makes producers of the statements that move data to shared memory, of those
+/// that fill the same buffers by other means, and of those that fill buffers
+/// which producers read: a copy finds computed indices of its rows there.
 static void findCandidates(LoopStatements &statements) {
   llvm::SmallSetVector<AllocSharedOp, 4> filled;
   for (Statement &statement : statements.getAll())
     if (onlyFillsShared(statement) && movesToShared(statement.op))
       filled.insert_range(getWrittenAllocs(statement));
-  for (Statement &statement : statements.getAll())
-    if (onlyFillsShared(statement) &&
-        llvm::all_of(getWrittenAllocs(statement), [&](AllocSharedOp alloc) {
-          return filled.contains(alloc);
-        }))
+  for (size_t known = 0; known != filled.size();) {
+    known = filled.size();
+    for (Statement &statement : statements.getAll()) {
+      if (!onlyFillsShared(statement) ||
+          !llvm::all_of(getWrittenAllocs(statement), [&](AllocSharedOp alloc) {
+            return filled.contains(alloc);
+          }))
+        continue;
       statement.part = Part::Produce;
+      for (const MemoryAccess &access : statement.accesses)
+        if (access.reads() && access.shared)
+          if (AllocSharedOp a = getViewedAlloc(access.access.operand->get()))
+            filled.insert(a);
+    }
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -416,15 +426,15 @@ void PipelinePlan::choose(const MemoryAccesses &memory,
     ;
 }
 
-/// Returns the plan with these producers and fewer guards: an `scf.if` without
-/// producers is a statement like others, unless it is one of `guards`.
+/// Returns the plan with these producers and fewer guards: an `scf.if` around no
+/// producer is a statement like others, unless it is one of `guards`.
 PipelinePlan
 PipelinePlan::withGuards(const MemoryAccesses &memory,
                          const llvm::SmallPtrSetImpl<Operation *> &producers,
                          const llvm::SmallPtrSetImpl<Operation *> &guards) {
   PipelinePlan plan(LoopStatements(getLoop(), memory, [&](scf::IfOp op) {
     return guards.contains(op) || llvm::any_of(producers, [&](Operation *p) {
-             return op->isAncestor(p);
+             return op->isProperAncestor(p);
            });
   }));
   for (Statement &statement : plan.statements.getAll())

@@ -9,10 +9,12 @@
 // other effects go to the math role. The backward slice of each role's effects
 // is what the role executes. The load role runs ahead of the math role, so that
 // its slice must not contain effects or results of the math role, nor reads of
-// memory that the math role writes. Three exceptions widen what is accepted:
+// memory that the math role writes. Four exceptions widen what is accepted:
 //
 // * Effects before the first channel that fill memory for the load role become
 //   a prelude, which all threads execute.
+// * Effects that only fill shared memory which nothing but the load role reads,
+//   such as computed indices of rows, go to the load role.
 // * Reads of shared memory that one copy fills are replaced by reads of the
 //   source of the copy (CopiedReads.h).
 // * Everything without an effect is computed by both roles.
@@ -155,6 +157,79 @@ void RoleAssignment::findPrelude() {
     keepInPrelude(top);
     return true;
   });
+}
+
+/// Returns the shared buffers without a channel that only effects of the load
+/// role read, and that operations without other effects fill.
+llvm::DenseSet<Operation *> RoleAssignment::findLoadBuffers() const {
+  llvm::DenseSet<Operation *> ofLoad(loadEffects.begin(), loadEffects.end());
+  llvm::DenseSet<Operation *> ofMath(mathEffects.begin(), mathEffects.end());
+  llvm::DenseSet<Operation *> found, refused;
+  llvm::SetVector<Operation *> writers;
+  gpu::GPUFuncOp(kernel).walk([&](Operation *op) {
+    if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op) || op == kernel)
+      return;
+    for (const MemoryAccess &access : memory.get(op))
+      for (AllocSharedOp root : access.roots) {
+        bool fills = access.writes() && !access.reads() &&
+                     !access.access.atomic && ofMath.contains(op);
+        if (fills)
+          writers.insert(op);
+        if (access.reads() && ofLoad.contains(op))
+          found.insert(root);
+        else if (!fills)
+          refused.insert(root);
+      }
+  });
+  for (Operation *root : refused)
+    found.erase(root);
+  for (Operation *root : llvm::to_vector(found))
+    if (channelBuffers.contains(root) ||
+        !memory.isOnlyAccessed(cast<AllocSharedOp>(root)))
+      found.erase(root);
+  // A writer with another effect stays in the math role, and its buffers, too.
+  auto staysInMath = [&](Operation *op) {
+    return !op->use_empty() ||
+           llvm::any_of(memory.get(op), [&](const MemoryAccess &access) {
+             return access.writes() &&
+                    (!access.shared || access.roots.empty() ||
+                     llvm::any_of(access.roots, [&](AllocSharedOp root) {
+                       return !found.contains(root);
+                     }));
+           });
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Operation *op : writers)
+      if (staysInMath(op))
+        for (const MemoryAccess &access : memory.get(op))
+          for (AllocSharedOp root : access.roots)
+            changed |= access.writes() && found.erase(root);
+  }
+  return found;
+}
+
+/// Gives the load role the effects that fill buffers for it alone. They may
+/// read other buffers, which are then for it alone, too.
+void RoleAssignment::claimLoadBuffers() {
+  for (bool claimed = true; claimed;) {
+    claimed = false;
+    llvm::DenseSet<Operation *> own = findLoadBuffers();
+    llvm::erase_if(mathEffects, [&](Operation *effect) {
+      SmallVector<MemoryAccess, 0> accesses = memory.get(effect);
+      bool fills = llvm::any_of(accesses, [&](const MemoryAccess &access) {
+        return access.writes() &&
+               llvm::any_of(access.roots, [&](AllocSharedOp root) {
+                 return own.contains(root);
+               });
+      });
+      if (!fills)
+        return false;
+      loadEffects.push_back(effect);
+      load.add(effect);
+      return claimed = true;
+    });
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -371,6 +446,7 @@ MaybeRefusal RoleAssignment::run(const TargetInfo &target) {
   for (Operation *op : loadEffects)
     load.add(op);
   findPrelude();
+  claimLoadBuffers();
   for (Operation *op : mathEffects)
     math.add(op);
   MaybeRefusal refusal = checkPrelude();

@@ -141,4 +141,83 @@ gpu.module @roles [#nvvm.target<chip = "sm_90a">] {
     }
     gpu.return
   }
+
+  // The indices of rows are made for the load role alone.
+  // CHECK-LABEL: kernel @computed_rows
+  // CHECK-NEXT: load warps: 4
+  // CHECK: load: %[[I:.*]] = tile.iota
+  // CHECK-NEXT: load: tile.store %[[I]]
+  // CHECK-NEXT: load: tile.acquire
+  gpu.func @computed_rows(%A: memref<?x64xf16>, %B: memref<?x64xf16>, %C: memref<64xf16>, %D: memref<2xi32>, %n: index) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %S = tile.alloc_shared : !S
+    %R = tile.alloc_shared : memref<2x2x64xf16, #gpu.address_space<workgroup>>
+    %rows = tile.alloc_shared : memref<2xi32, #gpu.address_space<workgroup>>
+    %ch = tile.channel(%S) {producer = #tile.producer<tma>} : !S -> !tile.channel<2>
+    %ch2 = tile.channel(%R) {producer = #tile.producer<cp_async>} : memref<2x2x64xf16, #gpu.address_space<workgroup>> -> !tile.channel<2>
+    %p0 = tile.cursor : !c
+    %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %p0) -> (!c, !c) {
+      tile.acquire %ch[%p] : !tile.channel<2>
+      %sp = tile.slot %S[%p] : !S -> !s
+      tile.copy %A[%k, 0] [1, 64] to %sp {tile.inst = #tile.inst<tma>} : memref<?x64xf16> to !s
+      tile.commit %ch[%p] : !tile.channel<2>
+      %i = tile.iota {axis = 0 : i64} : tensor<2xi32>
+      tile.store %i to %rows : tensor<2xi32> to memref<2xi32, #gpu.address_space<workgroup>>
+      tile.acquire %ch2[%p] : !tile.channel<2>
+      %rp = tile.slot %R[%p] : memref<2x2x64xf16, #gpu.address_space<workgroup>> -> memref<2x64xf16, #gpu.address_space<workgroup>>
+      tile.copy %B[%k, 0] [2, 64] at(0 = %rows : memref<2xi32, #gpu.address_space<workgroup>>) to %rp {tile.inst = #tile.inst<cp_async>} : memref<?x64xf16> to memref<2x64xf16, #gpu.address_space<workgroup>>
+      tile.commit %ch2[%p] : !tile.channel<2>
+      %p1 = tile.advance %p : !c
+      tile.wait %ch[%q] : !tile.channel<2>
+      %sq = tile.slot %S[%q] : !S -> !s
+      %v = tile.load %sq : !s -> tensor<64xf16>
+      tile.release %ch[%q] : !tile.channel<2>
+      tile.wait %ch2[%q] : !tile.channel<2>
+      tile.release %ch2[%q] : !tile.channel<2>
+      tile.store %v to %C[%c0] : tensor<64xf16> to memref<64xf16>
+      %q1 = tile.advance %q : !c
+      scf.yield %p1, %q1 : !c, !c
+    }
+    gpu.return
+  }
+
+  // The math role reads the indices, too.
+  // CHECK-LABEL: kernel @rows_for_both
+  // CHECK-NEXT: no roles: tile-ws-0003 at tile.copy: filling a channel needs this read of memory that the kernel writes
+  gpu.func @rows_for_both(%A: memref<?x64xf16>, %B: memref<?x64xf16>, %C: memref<64xf16>, %D: memref<2xi32>, %n: index) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %S = tile.alloc_shared : !S
+    %R = tile.alloc_shared : memref<2x2x64xf16, #gpu.address_space<workgroup>>
+    %rows = tile.alloc_shared : memref<2xi32, #gpu.address_space<workgroup>>
+    %ch = tile.channel(%S) {producer = #tile.producer<tma>} : !S -> !tile.channel<2>
+    %ch2 = tile.channel(%R) {producer = #tile.producer<cp_async>} : memref<2x2x64xf16, #gpu.address_space<workgroup>> -> !tile.channel<2>
+    %p0 = tile.cursor : !c
+    %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %p0) -> (!c, !c) {
+      tile.acquire %ch[%p] : !tile.channel<2>
+      %sp = tile.slot %S[%p] : !S -> !s
+      tile.copy %A[%k, 0] [1, 64] to %sp {tile.inst = #tile.inst<tma>} : memref<?x64xf16> to !s
+      tile.commit %ch[%p] : !tile.channel<2>
+      %i = tile.iota {axis = 0 : i64} : tensor<2xi32>
+      tile.store %i to %rows : tensor<2xi32> to memref<2xi32, #gpu.address_space<workgroup>>
+      tile.acquire %ch2[%p] : !tile.channel<2>
+      %rp = tile.slot %R[%p] : memref<2x2x64xf16, #gpu.address_space<workgroup>> -> memref<2x64xf16, #gpu.address_space<workgroup>>
+      tile.copy %B[%k, 0] [2, 64] at(0 = %rows : memref<2xi32, #gpu.address_space<workgroup>>) to %rp {tile.inst = #tile.inst<cp_async>} : memref<?x64xf16> to memref<2x64xf16, #gpu.address_space<workgroup>>
+      tile.commit %ch2[%p] : !tile.channel<2>
+      %p1 = tile.advance %p : !c
+      tile.wait %ch[%q] : !tile.channel<2>
+      %sq = tile.slot %S[%q] : !S -> !s
+      %v = tile.load %sq : !s -> tensor<64xf16>
+      tile.release %ch[%q] : !tile.channel<2>
+      tile.wait %ch2[%q] : !tile.channel<2>
+      tile.release %ch2[%q] : !tile.channel<2>
+      tile.store %v to %C[%c0] : tensor<64xf16> to memref<64xf16>
+      %j = tile.load %rows : memref<2xi32, #gpu.address_space<workgroup>> -> tensor<2xi32>
+      tile.store %j to %D : tensor<2xi32> to memref<2xi32>
+      %q1 = tile.advance %q : !c
+      scf.yield %p1, %q1 : !c, !c
+    }
+    gpu.return
+  }
 }

@@ -47,6 +47,25 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
+  // The indices of the rows come from a matmul.
+  gpu.func @rows_of_a_consumer(%A: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %rows = tile.alloc_shared : memref<64xi32, #gpu.address_space<workgroup>>
+    %as = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      %sum = tile.reduce <max> %c {axis = 1 : i64} : !acc -> tensor<64xf32>
+      %ids = arith.fptosi %sum : tensor<64xf32> to tensor<64xi32>
+      tile.store %ids to %rows : tensor<64xi32> to memref<64xi32, #gpu.address_space<workgroup>>
+      // expected-remark @below {{tile-pipe-0003: 'tile.copy' is not started ahead of time: the loop writes memory that it reads}}
+      tile.copy %A[0, %k] [64, 64] at(0 = %rows : memref<64xi32, #gpu.address_space<workgroup>>) to %as : !g to !s
+      %d = tile.gemm %as, %as, %c : !s, !s -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
   gpu.func @needs_consumer(%A: !g, %zero: !acc, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index

@@ -237,6 +237,59 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
+  // The indices of rows are computed: what writes them to shared memory runs ahead with
+  // the copy that reads them there, and both copies of the iteration share them.
+  // CHECK-LABEL: gpu.func @computed_rows
+  // CHECK: tile.store {{.*}}tile.order = 0 : i32, tile.stage = 0 : i32
+  // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
+  // CHECK: tile.copy {{.*}}tile.order = 2 : i32, tile.stage = 0 : i32
+  // CHECK: tile.gemm {{.*}}tile.stage = 2 : i32
+  gpu.func @computed_rows(%A: !g, %B: !g, %T: memref<?xi32>, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %sixteen = arith.constant dense<16> : tensor<64xi32>
+    %rows = tile.alloc_shared : memref<64xi32, #gpu.address_space<workgroup>>
+    %as = tile.alloc_shared : !s
+    %bs = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      %i = tile.iota {axis = 0 : i64} : tensor<64xi32>
+      %j = arith.divui %i, %sixteen : tensor<64xi32>
+      %page = tile.gather %T[%k] [64] at(0 = %j : tensor<64xi32>) : memref<?xi32> -> tensor<64xi32>
+      %ids = arith.muli %page, %sixteen : tensor<64xi32>
+      tile.store %ids to %rows : tensor<64xi32> to memref<64xi32, #gpu.address_space<workgroup>>
+      tile.copy %A[0, %k] [64, 64] at(0 = %rows : memref<64xi32, #gpu.address_space<workgroup>>) to %as : !g to !s
+      tile.copy %B[0, %k] [64, 64] at(0 = %rows : memref<64xi32, #gpu.address_space<workgroup>>) to %bs : !g to !s
+      %d = tile.gemm %as, %bs, %c : !s, !s -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  // The first iteration writes the indices for all: the branch as a whole runs ahead.
+  // CHECK-LABEL: gpu.func @rows_kept
+  // CHECK: scf.if
+  // CHECK: tile.store
+  // CHECK-NOT: tile.stage
+  // CHECK: } {tile.order = 0 : i32, tile.stage = 0 : i32}
+  // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
+  // CHECK: tile.gemm {{.*}}tile.stage = 2 : i32
+  gpu.func @rows_kept(%A: !g, %ids: tensor<64xi32>, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %rows = tile.alloc_shared : memref<64xi32, #gpu.address_space<workgroup>>
+    %as = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      %first = arith.cmpi eq, %k, %c0 : index
+      scf.if %first {
+        tile.store %ids to %rows : tensor<64xi32> to memref<64xi32, #gpu.address_space<workgroup>>
+      }
+      tile.copy %A[0, %k] [64, 64] at(0 = %rows : memref<64xi32, #gpu.address_space<workgroup>>) to %as : !g to !s
+      %d = tile.gemm %as, %as, %c : !s, !s -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
   // The loop carries the fragment twice, so that the store has an iteration more to wait
   // for it: the load may run one stage later than the store, and after it.
   // CHECK-LABEL: gpu.func @two_iterations_ago

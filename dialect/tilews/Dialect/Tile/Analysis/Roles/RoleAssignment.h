@@ -80,6 +80,8 @@ private:
   bool fillsChannel(mlir::Operation *op) const;
   bool readsChannel(mlir::Operation *op) const;
   void findPrelude();
+  llvm::DenseSet<mlir::Operation *> findLoadBuffers() const;
+  void claimLoadBuffers();
   void keepInPrelude(mlir::Operation *op);
   MaybeRefusal checkPrelude() const;
   MaybeRefusal checkLoad();
