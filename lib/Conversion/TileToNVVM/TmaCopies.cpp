@@ -148,14 +148,45 @@ private:
                     const PlannedCopy &planned, Value map,
                     const std::optional<WindowCoords> &window,
                     Value source) const {
-    forEachBox(b, planned, op.getStaticDestOffsets(), adaptor.getDestOffsets(),
-               map, window, source, /*share=*/Value(),
-               [&](Value shared, Value boxMap, ValueRange coords) {
-                 NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-                     b, boxMap, shared, coords, /*l2CacheHint=*/Value(),
-                     NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
-               });
+    auto store = [&] {
+      forEachBox(b, planned, op.getStaticDestOffsets(),
+                 adaptor.getDestOffsets(), map, window, source,
+                 /*share=*/Value(),
+                 [&](Value shared, Value boxMap, ValueRange coords) {
+                   NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+                       b, boxMap, shared, coords, /*l2CacheHint=*/Value(),
+                       NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
+                 });
+    };
+    // The map of an array without elements has one element, a zero for all kernels,
+    // which stays zero.
+    Value hasElements = createHasElements(
+        b, cast<MemRefType>(op.getDest().getType()), adaptor.getDest());
+    if (hasElements)
+      createGuarded(b, hasElements, store);
+    else
+      store();
     NVVM::CpAsyncBulkCommitGroupOp::create(b);
+  }
+
+  /// Returns whether each extent of `buffer` is positive, an i1. Null if that is
+  /// known.
+  static Value createHasElements(ImplicitLocOpBuilder &b, MemRefType type,
+                                 Value buffer) {
+    if (llvm::is_contained(type.getShape(), 0))
+      return arith::ConstantOp::create(b, b.getBoolAttr(false));
+    Value hasElements;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      if (!type.isDynamicDim(dim))
+        continue;
+      Value extent = MemRefDescriptor(buffer).size(b, b.getLoc(), dim);
+      Value hasSome =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ne, extent,
+                                createInteger(b, extent.getType(), 0));
+      hasElements = hasElements ? arith::AndIOp::create(b, hasElements, hasSome)
+                                : hasSome;
+    }
+    return hasElements;
   }
 
   /// Returns the coordinates that leave out what is at the limit or after it.

@@ -6,8 +6,8 @@
 #panels = #tile.shared<(64, (64, 2)):(64, (1, 4096)), Sw<3,4,3>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // Ordinary writes are fenced, then one thread stores. The buffer is written again
-  // only after the store has read it.
+  // Ordinary writes are fenced, then one thread stores, unless the array has no element.
+  // The buffer is written again only after the store has read it.
   // CHECK-LABEL: llvm.func @store
   // CHECK-SAME: %[[C:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64
   // CHECK-SAME: tile.tensor_maps = [{argument = 0 : i64, box = array<i64: 64, 64>, dims = array<i64: 1, 0>, swizzle = #tile.swizzle<none>}]
@@ -20,7 +20,14 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK:   nvvm.fence.proxy
   // CHECK:   nvvm.barrier0
   // CHECK:   scf.if %[[FIRST]] {
-  // CHECK:     nvvm.cp.async.bulk.tensor.global.shared.cta %[[C]], %{{.*}}, box[%[[N:.*]], %[[M:.*]]]
+  // CHECK:     %[[ROWS:.*]] = llvm.extractvalue %{{.*}}[3, 0]
+  // CHECK:     %[[ANY_ROW:.*]] = arith.cmpi ne, %[[ROWS]], %c0_i32
+  // CHECK:     %[[COLUMNS:.*]] = llvm.extractvalue %{{.*}}[3, 1]
+  // CHECK:     %[[ANY_COLUMN:.*]] = arith.cmpi ne, %[[COLUMNS]], %c0_i32
+  // CHECK:     %[[ANY:.*]] = arith.andi %[[ANY_ROW]], %[[ANY_COLUMN]]
+  // CHECK:     scf.if %[[ANY]] {
+  // CHECK:       nvvm.cp.async.bulk.tensor.global.shared.cta %[[C]], %{{.*}}, box[%[[N:.*]], %[[M:.*]]]
+  // CHECK:     }
   // CHECK:     nvvm.cp.async.bulk.commit.group
   // CHECK:   }
   // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}

@@ -105,6 +105,15 @@ def test_boxes(store_rows, shape, tmp_path):
                 np.testing.assert_array_equal(found[3], across[wide])
 
 
+@pytest.mark.parametrize("shape", [(0, 32), (4, 0)], ids=str)
+def test_nothing_is_stored_to_empty_arrays(store_rows, shape, tmp_path):
+    """Their map is of a zero that all kernels read."""
+    kernel = KernelOnCpu(store_rows.llvm, "store_rows", tmp_path, RECORD)
+    memory, storage = np.zeros((512, 32), np.float32), np.zeros(16, np.int64)
+    kernel(1, [memory, memory, *shape, 0, 4, 0, storage, storage])
+    assert ctypes.c_int32.in_dll(kernel.library, "count").value == 0
+
+
 @pytest.mark.parametrize("kernel", [windows.load_rows, windows.load_batch])
 def test_loads_use_tma(kernel):
     compiled = kernel.compile("sm_90a")
