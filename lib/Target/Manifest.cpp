@@ -178,6 +178,8 @@ static json::Object getTensorMap(const TensorMap &map,
     recipe["window"] = json::Object{
         {"position", llvm::find(map.dims, map.window->dim) - map.dims.begin()},
         {"size", map.window->size}};
+  if (map.isOutside)
+    recipe["outside"] = true;
   return recipe;
 }
 

@@ -40,7 +40,9 @@
 //                     second on), box and element_strides; swizzle in bytes
 //                     (0, 32, 64, 128), l2_promotion in bytes, out_of_bounds;
 //                     the window of a map of slices of run-time sizes, with its
-//                     position among dims and its size (see docs/launch.md).
+//                     position among dims and its size, and outside, which is
+//                     true for a map of boxes outside of the array (see
+//                     docs/launch.md).
 //                     Extents and strides are expressions as for the grid, and
 //                     {"stride": [argument, dimension]}, in elements
 //   prints            true if the kernels print: __tilews_printed has two i32, the

@@ -25,6 +25,17 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+/// Returns the number of `map` in `tensorMaps`, to which it is added if it is
+/// new.
+static unsigned addTensorMap(const TensorMap &map,
+                             SmallVector<TensorMap> &tensorMaps) {
+  auto known = llvm::find(tensorMaps, map);
+  unsigned number = known - tensorMaps.begin();
+  if (known == tensorMaps.end())
+    tensorMaps.push_back(map);
+  return number;
+}
+
 static LogicalResult addCopy(CopyOp copy, AsyncPlan &plan,
                              SmallVector<TensorMap> &tensorMaps) {
   llvm::Expected<TmaCopy> found = getTmaCopy(copy);
@@ -38,15 +49,20 @@ static LogicalResult addCopy(CopyOp copy, AsyncPlan &plan,
     plan.storesByTma = true;
     plan.readsStored |= hasReaders(copy.getDest());
   }
-  auto known = llvm::find(tensorMaps, found->map);
-  unsigned map = known - tensorMaps.begin();
-  if (known == tensorMaps.end())
-    tensorMaps.push_back(found->map);
+  PlannedCopy planned;
+  planned.map = addTensorMap(found->map, tensorMaps);
+  if (found->map.window) {
+    TensorMap outside = found->map;
+    outside.isOutside = true;
+    planned.outsideMap = addTensorMap(outside, tensorMaps);
+  }
   LDBG_OS([&](raw_ostream &os) {
-    os << "copy at " << copy.getLoc() << " by tensor map " << map << ": ";
+    os << "copy at " << copy.getLoc() << " by tensor map " << planned.map
+       << ": ";
     found->print(os);
   });
-  plan.copies[copy] = {std::move(*found), map};
+  planned.copy = std::move(*found);
+  plan.copies[copy] = std::move(planned);
   return success();
 }
 

@@ -25,8 +25,10 @@ namespace tilews {
 /// A copy by the tensor memory accelerator (TMA).
 struct PlannedCopy {
   tile::TmaCopy copy;
-  /// Index into `LoweringContext::tensorMaps`.
+  /// Indices into `LoweringContext::tensorMaps`. With a window there is a
+  /// second map, for boxes outside of the array.
   unsigned map = 0;
+  std::optional<unsigned> outsideMap;
 };
 
 /// The asynchronous operations of a kernel. For a GEMM with two TMA loads and a

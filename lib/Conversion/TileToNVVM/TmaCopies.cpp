@@ -12,9 +12,11 @@
 // thread, which waits for the group before the buffer is written again, and
 // before the kernel ends.
 //
-// If the source of a copy has a limit, its tensor map has a window
+// If the array of a copy has a limit, its tensor map has a window
 // (TensorMapWindow): the coordinates say where the box starts in the window,
-// and where the window is.
+// and where the window is. Such a map starts before the array. TMA accesses the
+// start of a map if no element of a box is in it, so such boxes take a second
+// map, which starts with the array.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +31,7 @@ using namespace tilews;
 using namespace tilews::tile;
 
 /// Declares each tensor map, an opaque object of 128 bytes, as a parameter in
-/// constant memory, and prefetches it by the first thread.
+/// constant memory. The first thread prefetches those that copies usually take.
 void NVVMLowering::setTensorMapParameters(ImplicitLocOpBuilder &b,
                                           LLVM::LLVMFuncOp kernel,
                                           ArrayRef<BlockArgument> maps) const {
@@ -47,10 +49,11 @@ void NVVMLowering::setTensorMapParameters(ImplicitLocOpBuilder &b,
   }
   Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                       getThreadId(b), constantI32(b, 0));
-  for (BlockArgument map : maps)
-    NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(),
-                             NVVM::CacheEvictionPriorityAttr(), map, first,
-                             /*tensormap=*/b.getUnitAttr());
+  for (auto [map, recipe] : llvm::zip_equal(maps, getTensorMaps(kernel)))
+    if (!recipe.isOutside)
+      NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(),
+                               NVVM::CacheEvictionPriorityAttr(), map, first,
+                               /*tensormap=*/b.getUnitAttr());
 }
 
 namespace {
@@ -69,11 +72,15 @@ protected:
   std::shared_ptr<const AsyncPlan> plan;
 };
 
-/// Where a box is along the dimension of a window.
+/// Where the boxes of a copy are along the dimension of a window.
 struct WindowCoords {
   int64_t dim;
-  /// The place of the box in the window, and that of the window; both i32.
+  /// The place of the first box in the window, and that of the window; both i32.
   Value box, window;
+  /// The tensor map of boxes outside of the array.
+  Value outsideMap;
+  /// The extents of the map without the window's place, each an i32.
+  SmallVector<Value> extents;
 };
 
 struct TmaCopyPattern : AsyncPattern<CopyOp> {
@@ -89,7 +96,9 @@ struct TmaCopyPattern : AsyncPattern<CopyOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto kernel = op->getParentOfType<LLVM::LLVMFuncOp>();
     unsigned firstMap = kernel.getNumArguments() - lowering.tensorMaps.size();
-    Value map = kernel.getArgument(firstMap + planned.map);
+    Value map = kernel.getArgument(firstMap + planned.map), outsideMap;
+    if (planned.outsideMap)
+      outsideMap = kernel.getArgument(firstMap + *planned.outsideMap);
     Value stored, barrier;
     if (planned.copy.isStore)
       stored = createOwnPointer(b, adaptor.getSource());
@@ -97,10 +106,13 @@ struct TmaCopyPattern : AsyncPattern<CopyOp> {
       barrier =
           createBarrierPointer(b, adaptor.getSignal(), adaptor.getSignalSlot());
     createForOneThread(b, lowering.getThreads(op), [&] {
+      std::optional<WindowCoords> window;
+      if (outsideMap)
+        window = createWindowCoords(b, op, adaptor, planned, outsideMap);
       if (planned.copy.isStore)
-        createStores(b, op, adaptor, planned, map, stored);
+        createStores(b, op, adaptor, planned, map, window, stored);
       else
-        createLoads(b, op, adaptor, planned, map, barrier);
+        createLoads(b, op, adaptor, planned, map, window, barrier);
     });
     rewriter.eraseOp(op);
     return success();
@@ -108,7 +120,9 @@ struct TmaCopyPattern : AsyncPattern<CopyOp> {
 
 private:
   void createLoads(ImplicitLocOpBuilder &b, CopyOp op, OpAdaptor adaptor,
-                   const PlannedCopy &planned, Value map, Value barrier) const {
+                   const PlannedCopy &planned, Value map,
+                   const std::optional<WindowCoords> &window,
+                   Value barrier) const {
     auto cluster = LLVM::LLVMPointerType::get(b.getContext(), 7);
     Value share, peers;
     if (std::optional<ClusterDims> dims = op.getMulticast())
@@ -117,45 +131,83 @@ private:
         peers = arith::TruncIOp::create(b, b.getI16Type(),
                                         createPeers(b, blocks, *dims));
       }
-    forEachBox(
-        b, planned, op.getStaticSourceOffsets(), adaptor.getSourceOffsets(),
-        createWindowCoords(b, op, adaptor, planned), adaptor.getDest(), share,
-        [&](Value shared, ValueRange coords) {
-          Value dest = LLVM::AddrSpaceCastOp::create(b, cluster, shared);
-          NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-              b, dest, map, coords, barrier, /*im2colOffsets=*/ValueRange(),
-              /*multicastMask=*/peers, /*l2CacheHint=*/Value(),
-              NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
-              NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
-        });
+    forEachBox(b, planned, op.getStaticSourceOffsets(),
+               adaptor.getSourceOffsets(), map, window, adaptor.getDest(),
+               share, [&](Value shared, Value boxMap, ValueRange coords) {
+                 Value dest = LLVM::AddrSpaceCastOp::create(b, cluster, shared);
+                 NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+                     b, dest, boxMap, coords, barrier,
+                     /*im2colOffsets=*/ValueRange(),
+                     /*multicastMask=*/peers, /*l2CacheHint=*/Value(),
+                     NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+                     NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+               });
   }
 
   void createStores(ImplicitLocOpBuilder &b, CopyOp op, OpAdaptor adaptor,
-                    const PlannedCopy &planned, Value map, Value source) const {
-    forEachBox(b, planned, op.getStaticDestOffsets(), adaptor.getDestOffsets(),
-               createWindowCoords(b, op, adaptor, planned), source,
-               /*share=*/Value(), [&](Value shared, ValueRange coords) {
-                 NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-                     b, map, shared, coords, /*l2CacheHint=*/Value(),
-                     NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
-               });
+                    const PlannedCopy &planned, Value map,
+                    const std::optional<WindowCoords> &window,
+                    Value source) const {
+    auto store = [&] {
+      forEachBox(b, planned, op.getStaticDestOffsets(),
+                 adaptor.getDestOffsets(), map, window, source,
+                 /*share=*/Value(),
+                 [&](Value shared, Value boxMap, ValueRange coords) {
+                   NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+                       b, boxMap, shared, coords, /*l2CacheHint=*/Value(),
+                       NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
+                 });
+    };
+    // The map of an array without elements has one element, a zero for all kernels,
+    // which stays zero.
+    Value hasElements = createHasElements(
+        b, cast<MemRefType>(op.getDest().getType()), adaptor.getDest());
+    if (hasElements)
+      createGuarded(b, hasElements, store);
+    else
+      store();
     NVVM::CpAsyncBulkCommitGroupOp::create(b);
+  }
+
+  /// Returns whether each extent of `buffer` is positive, an i1. Null if that is
+  /// known.
+  static Value createHasElements(ImplicitLocOpBuilder &b, MemRefType type,
+                                 Value buffer) {
+    if (llvm::is_contained(type.getShape(), 0))
+      return arith::ConstantOp::create(b, b.getBoolAttr(false));
+    Value hasElements;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      if (!type.isDynamicDim(dim))
+        continue;
+      Value extent = MemRefDescriptor(buffer).size(b, b.getLoc(), dim);
+      Value hasSome =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ne, extent,
+                                createInteger(b, extent.getType(), 0));
+      hasElements = hasElements ? arith::AndIOp::create(b, hasElements, hasSome)
+                                : hasSome;
+    }
+    return hasElements;
   }
 
   /// Returns the coordinates that leave out what is at the limit or after it.
   /// For rows from 100 to 130 in a window of 64: n = 30, the box starts at 34,
   /// and the window at 130 (the map's address is 64 rows before the buffer's).
-  static std::optional<WindowCoords>
-  createWindowCoords(ImplicitLocOpBuilder &b, CopyOp op, OpAdaptor adaptor,
-                     const PlannedCopy &planned) {
-    if (!planned.copy.map.window)
-      return std::nullopt;
+  /// Without rows the box starts at 64, which is outside of the window.
+  static WindowCoords createWindowCoords(ImplicitLocOpBuilder &b, CopyOp op,
+                                         OpAdaptor adaptor,
+                                         const PlannedCopy &planned,
+                                         Value outsideMap) {
     TensorMapWindow window = *planned.copy.map.window;
     bool isStore = planned.copy.isStore;
     Value buffer = isStore ? adaptor.getDest() : adaptor.getSource();
     auto type =
         cast<MemRefType>((isStore ? op.getDest() : op.getSource()).getType());
     Value limit = adaptor.getLimit();
+    auto getExtent = [&](int64_t dim) -> Value {
+      if (type.isDynamicDim(dim))
+        return MemRefDescriptor(buffer).size(b, b.getLoc(), dim);
+      return createInteger(b, limit.getType(), type.getDimSize(dim));
+    };
     SplitOffset offset = splitOffsets(
         b, isStore ? op.getStaticDestOffsets() : op.getStaticSourceOffsets(),
         isStore ? adaptor.getDestOffsets() : adaptor.getSourceOffsets(),
@@ -163,23 +215,55 @@ private:
     Value first = createInteger(b, limit.getType(), offset.constant);
     if (offset.value)
       first = arith::AddIOp::create(b, offset.value, first);
-    Value extent =
-        type.isDynamicDim(window.dim)
-            ? MemRefDescriptor(buffer).size(b, b.getLoc(), window.dim)
-            : createInteger(b, limit.getType(), type.getDimSize(window.dim));
-    Value end = createLimitedExtent(b, extent, limit, first);
+    Value end = createLimitedExtent(b, getExtent(window.dim), limit, first);
     Value zero = createInteger(b, limit.getType(), 0),
           size = createInteger(b, limit.getType(), window.size);
+    // The comparison is unsigned: a region that starts before the array has no
+    // rows.
+    Value hasRows =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, first, end);
     Value count = arith::SubIOp::create(b, end, first);
     count = arith::MinSIOp::create(b, count, size);
-    Value hasRows =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, count, zero);
     count = arith::SelectOp::create(b, hasRows, count, zero);
     Value place = arith::SelectOp::create(
         b, hasRows, arith::AddIOp::create(b, first, count), zero);
-    return WindowCoords{window.dim,
-                        createI32(b, arith::SubIOp::create(b, size, count)),
-                        createI32(b, place)};
+    WindowCoords coords = {window.dim,
+                           createI32(b, arith::SubIOp::create(b, size, count)),
+                           createI32(b, place),
+                           outsideMap,
+                           {}};
+    for (int64_t dim : planned.copy.map.dims)
+      coords.extents.push_back(
+          createI32(b, dim == window.dim ? size : getExtent(dim)));
+    return coords;
+  }
+
+  /// Returns the tensor map for the box at `coords`: `map`, or the map of boxes
+  /// outside if no element of the box lies in `map`.
+  static Value createBoxMap(ImplicitLocOpBuilder &b, const TensorMap &recipe,
+                            const WindowCoords &window, Value map,
+                            ValueRange coords) {
+    Value isInside;
+    for (auto [dim, extent, coord, limit] :
+         llvm::zip_first(recipe.dims, recipe.box, coords, window.extents)) {
+      // The window has no place before its first row.
+      int64_t before = dim == window.dim ? 0 : extent - 1;
+      std::optional<int64_t> constant = getConstantIntValue(coord);
+      // The launch sees to arrays without elements.
+      if (dim != window.dim && constant && *constant <= 0 &&
+          *constant >= -before)
+        continue;
+      Value place = coord, end = limit;
+      if (before != 0) {
+        place = arith::AddIOp::create(b, place, constantI32(b, before));
+        end = arith::AddIOp::create(b, end, constantI32(b, before));
+      }
+      Value isInsideHere =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ult, place, end);
+      isInside = isInside ? arith::AndIOp::create(b, isInside, isInsideHere)
+                          : isInsideHere;
+    }
+    return arith::SelectOp::create(b, isInside, map, window.outsideMap);
   }
 
   /// Returns a coordinate as the i32 that TMA takes.
@@ -212,14 +296,16 @@ private:
                  : distance;
   }
 
-  /// Calls `body` for each box with its address in shared memory and its first
-  /// coordinates, in the order of the tensor map's dimensions. With `share`,
-  /// the blocks of a cluster divide the boxes, and these are the boxes of this
-  /// block.
-  void forEachBox(ImplicitLocOpBuilder &b, const PlannedCopy &planned,
-                  ArrayRef<int64_t> staticOffsets, ValueRange dynamic,
-                  std::optional<WindowCoords> window, Value shared, Value share,
-                  llvm::function_ref<void(Value, ValueRange)> body) const {
+  /// Calls `body` for each box with its address in shared memory, its tensor
+  /// map and its first coordinates, in the order of the map's dimensions. With
+  /// `share`, the blocks of a cluster divide the boxes, and these are the boxes
+  /// of this block.
+  void
+  forEachBox(ImplicitLocOpBuilder &b, const PlannedCopy &planned,
+             ArrayRef<int64_t> staticOffsets, ValueRange dynamic, Value map,
+             const std::optional<WindowCoords> &window, Value shared,
+             Value share,
+             llvm::function_ref<void(Value, Value, ValueRange)> body) const {
     const TmaBoxes &boxes = planned.copy.boxes;
     SmallVector<SplitOffset> offsets =
         splitOffsets(b, staticOffsets, dynamic, boxes.dims.size());
@@ -242,14 +328,17 @@ private:
           coord = arith::AddIOp::create(b, coord, constantI32(b, constant));
         coords.push_back(coord);
       }
-      if (window)
+      Value boxMap = map;
+      if (window) {
+        boxMap = createBoxMap(b, planned.copy.map, *window, map, coords);
         coords.push_back(window->window);
+      }
       Value address = shared;
       if (box.sharedBytes)
         address = LLVM::GEPOp::create(
             b, shared.getType(), b.getI8Type(), shared,
             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(box.sharedBytes)});
-      body(address, coords);
+      body(address, boxMap, coords);
     }
   }
 };

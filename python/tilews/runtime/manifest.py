@@ -228,6 +228,8 @@ def _check_tensor_map(recipe: Manifest, arguments: list[Manifest], path: str) ->
             f"with a window has at most {_MAX_MAP_RANK - 1}, found "
             f"{recipe['window']['position']}"
         )
+    if "outside" in recipe and "window" not in recipe:
+        raise SchemaError(f"{path}.outside: is no key of a map without a window")
     for key in ("extents", "strides"):
         for i, expression in enumerate(recipe[key]):
             where = f"{path}.{key}[{i}]"

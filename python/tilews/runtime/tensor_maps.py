@@ -73,7 +73,8 @@ class TensorMap:
             encode: gives the bytes of a map of an array at an address.
 
         Raises:
-            LaunchError: if the address is not aligned as TMA needs it.
+            LaunchError: if the address is not aligned as TMA needs it, or the map would
+                start before all memory.
         """
         if pointer == self._pointer:
             return
@@ -83,6 +84,12 @@ class TensorMap:
                 raise LaunchError(
                     f"argument '{self.name}': expected an address aligned to {_UNIT} "
                     f"bytes, which TMA needs, found {pointer:#x}"
+                )
+            if pointer < self.shift:
+                raise LaunchError(
+                    f"argument '{self.name}': expected an address of at least "
+                    f"{self.shift:#x}, the bytes of the rows of one copy, found "
+                    f"{pointer:#x}"
                 )
             content = encode(self, pointer - self.shift)
             if len(self._encoded) >= _MAX_CACHED:
@@ -140,6 +147,11 @@ def make_tensor_map(
             extents[position] = size
         box.append(1)
         element_strides.append(1)
+        if recipe.get("outside"):
+            # A box without an element of the array lies outside of its first element,
+            # too. TMA accesses the start of the map, which is in the array.
+            extents, shift = [1] * len(extents), 0
+            fitting = [_UNIT] * len(fitting)
     return TensorMap(
         recipe["dtype"],
         extents,

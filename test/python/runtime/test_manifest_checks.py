@@ -103,6 +103,8 @@ CASES = [
     (("tensor_maps", 0, "rank"), 3, r"tensor_maps\[0\]\.rank: expected 2"),
     (("tensor_maps", 0, "dims"), [1, 1], r"tensor_maps\[0\]\.dims: .* different"),
     (("tensor_maps", 0, "box"), [64], r"tensor_maps\[0\]\.box: expected 2 entries"),
+    (("tensor_maps", 0, "outside"), True, r"\[0\]\.outside: is no key of .* window"),
+    (("tensor_maps", 0, "outside"), False, r"\[0\]\.outside: expected True, found"),
     (("target", "vendor"), "amd", "tensor_maps: an AMD kernel has none"),
 ]
 

@@ -2,7 +2,7 @@
 
 Address spaces and attributes of the target are removed, and functions in C stand for
 NVIDIA's intrinsics, as the PTX ISA describes the instructions. A kernel must not
-exchange values between threads: there are no barriers and no shared memory.
+exchange values between threads: barriers do nothing. Tensor maps are ordinary pointers.
 """
 
 from __future__ import annotations
@@ -93,6 +93,8 @@ def _retarget(text: str) -> str:
     """The same functions for the CPU."""
     text = re.sub(r"^target .*$", "", text, flags=re.M)
     text = text.replace("ptx_kernel ", "")
+    text = re.sub(r" byval\(\[16 x i64\]\) align 64", "", text)
+    text = re.sub(r"^.*asm sideeffect .*prefetch\.tensormap.*$", "", text, flags=re.M)
     text = re.sub(r" addrspace\(\d+\)", "", text)
     text = re.sub(r"addrspacecast ptr (\S+) to ptr", r"bitcast ptr \1 to ptr", text)
     text = re.sub(
@@ -100,34 +102,40 @@ def _retarget(text: str) -> str:
     )
     text = re.sub(r'"(target-cpu|target-features|nvvm\.\w+)"="[^"]*"', "", text)
     # What no C function promises.
-    return text.replace(" speculatable", "")
+    return text.replace(" speculatable", "").replace(" immarg", "")
 
 
 class KernelOnCpu:
-    """A kernel that takes pointers only.
+    """A kernel.
 
-    `llvm` is the optimized LLVM IR, and `folder` is for temporary files.
+    `llvm` is the optimized LLVM IR, and `folder` is for temporary files. `stubs` is C
+    for more intrinsics and for variables of the kernel.
     """
 
-    def __init__(self, llvm: str, name: str, folder: Path) -> None:
+    def __init__(self, llvm: str, name: str, folder: Path, stubs: str = "") -> None:
         if _CLANG is None:
             pytest.skip("clang is not installed")
         library = folder / f"{name}.so"
         (folder / "kernel.ll").write_text(_retarget(llvm))
-        (folder / "stubs.c").write_text(_stubs())
+        (folder / "stubs.c").write_text(_stubs() + stubs)
         sources = [str(folder / "kernel.ll"), str(folder / "stubs.c")]
         options = ["-w", "-O1", "-shared", "-fPIC", "-o", str(library)]
         subprocess.run(
             [_CLANG, *options, *sources, "-lm"],
             check=True,
         )
-        self._library = ctypes.CDLL(str(library))
-        self._kernel = getattr(self._library, name)
-        self._thread = ctypes.c_int32.in_dll(self._library, "thread")
+        self.library = ctypes.CDLL(str(library))
+        self._kernel = getattr(self.library, name)
+        self._thread = ctypes.c_int32.in_dll(self.library, "thread")
 
-    def __call__(self, threads: int, arrays: Sequence[np.ndarray]) -> None:
-        """Runs all threads of block 0."""
-        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    def __call__(self, threads: int, arguments: Sequence[np.ndarray | int]) -> None:
+        """Runs all threads of block 0. Integers have 32 bits."""
+        values = [
+            ctypes.c_int32(argument)
+            if isinstance(argument, int)
+            else ctypes.c_void_p(argument.ctypes.data)
+            for argument in arguments
+        ]
         for thread in range(threads):
             self._thread.value = thread
-            self._kernel(*pointers)
+            self._kernel(*values)

@@ -305,6 +305,7 @@ static constexpr StringLiteral kDims = "dims";
 static constexpr StringLiteral kBox = "box";
 static constexpr StringLiteral kSwizzle = "swizzle";
 static constexpr StringLiteral kWindow = "window";
+static constexpr StringLiteral kOutside = "outside";
 
 /// Reads one element of `tile.tensor_maps`. If it is not valid, fails and sets
 /// `expected` for the error.
@@ -319,10 +320,13 @@ static FailureOr<TensorMap> readTensorMap(ArrayRef<KernelArgument> arguments,
       dict ? dict.getAs<SwizzleModeAttr>(kSwizzle) : SwizzleModeAttr();
   auto window =
       dict ? dict.getAs<DenseI64ArrayAttr>(kWindow) : DenseI64ArrayAttr();
-  if (!argument || !dims || !box || !swizzle ||
-      dict.size() != (window ? 5 : 4)) {
+  auto outside = dict ? dict.getAs<UnitAttr>(kOutside) : UnitAttr();
+  if (!argument || !dims || !box || !swizzle || (outside && !window) ||
+      dict.size() != (outside  ? 6
+                      : window ? 5
+                               : 4)) {
     expected = "dictionaries of 'argument', 'dims', 'box', 'swizzle' and "
-               "perhaps 'window'";
+               "perhaps 'window', with 'window' perhaps 'outside'";
     return failure();
   }
   int64_t index = argument.getInt();
@@ -356,6 +360,7 @@ static FailureOr<TensorMap> readTensorMap(ArrayRef<KernelArgument> arguments,
     return failure();
   }
   map.window = {window[0], window[1]};
+  map.isOutside = bool(outside);
   return map;
 }
 
@@ -387,6 +392,8 @@ void tile::setTensorMaps(Operation *llvmFunc, ArrayRef<TensorMap> maps) {
     if (map.window)
       entries.append(
           kWindow, b.getDenseI64ArrayAttr({map.window->dim, map.window->size}));
+    if (map.isOutside)
+      entries.append(kOutside, b.getUnitAttr());
     list.push_back(entries.getDictionary(b.getContext()));
   }
   llvmFunc->setAttr(TileDialect::kTensorMaps, b.getArrayAttr(list));

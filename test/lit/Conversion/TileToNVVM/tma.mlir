@@ -6,8 +6,8 @@
 #panels = #tile.shared<(64, (64, 2)):(64, (1, 4096)), Sw<3,4,3>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // Ordinary writes are fenced, then one thread stores. The buffer is written again
-  // only after the store has read it.
+  // Ordinary writes are fenced, then one thread stores, unless the array has no element.
+  // The buffer is written again only after the store has read it.
   // CHECK-LABEL: llvm.func @store
   // CHECK-SAME: %[[C:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64
   // CHECK-SAME: tile.tensor_maps = [{argument = 0 : i64, box = array<i64: 64, 64>, dims = array<i64: 1, 0>, swizzle = #tile.swizzle<none>}]
@@ -20,7 +20,14 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK:   nvvm.fence.proxy
   // CHECK:   nvvm.barrier0
   // CHECK:   scf.if %[[FIRST]] {
-  // CHECK:     nvvm.cp.async.bulk.tensor.global.shared.cta %[[C]], %{{.*}}, box[%[[N:.*]], %[[M:.*]]]
+  // CHECK:     %[[ROWS:.*]] = llvm.extractvalue %{{.*}}[3, 0]
+  // CHECK:     %[[ANY_ROW:.*]] = arith.cmpi ne, %[[ROWS]], %c0_i32
+  // CHECK:     %[[COLUMNS:.*]] = llvm.extractvalue %{{.*}}[3, 1]
+  // CHECK:     %[[ANY_COLUMN:.*]] = arith.cmpi ne, %[[COLUMNS]], %c0_i32
+  // CHECK:     %[[ANY:.*]] = arith.andi %[[ANY_ROW]], %[[ANY_COLUMN]]
+  // CHECK:     scf.if %[[ANY]] {
+  // CHECK:       nvvm.cp.async.bulk.tensor.global.shared.cta %[[C]], %{{.*}}, box[%[[N:.*]], %[[M:.*]]]
+  // CHECK:     }
   // CHECK:     nvvm.cp.async.bulk.commit.group
   // CHECK:   }
   // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
@@ -114,24 +121,33 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   }
 
   // Rows at the limit or after it are outside of the tensor map, which has a window of
-  // the tile's rows: of n rows, the first is row 64 - n of the window.
+  // the tile's rows: of n rows, the first is row 64 - n of the window. A box without rows
+  // takes the second map, which has one element and is not prefetched. A region that
+  // starts before the array has no rows: the comparison is unsigned.
   // CHECK-LABEL: llvm.func @limited
-  // CHECK-SAME: tile.tensor_maps = [{argument = 0 : i64, box = array<i64: 64, 64>, dims = array<i64: 1, 0>, swizzle = #tile.swizzle<none>, window = array<i64: 0, 64>}]
+  // CHECK-SAME: %[[MAP:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64
+  // CHECK-SAME: %[[OUTSIDE:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64
+  // CHECK-SAME: tile.tensor_maps = [{argument = 0 : i64, box = array<i64: 64, 64>, dims = array<i64: 1, 0>, swizzle = #tile.swizzle<none>, window = array<i64: 0, 64>}, {argument = 0 : i64, box = array<i64: 64, 64>, dims = array<i64: 1, 0>, outside, swizzle = #tile.swizzle<none>, window = array<i64: 0, 64>}]
   // CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
+  // CHECK: nvvm.prefetch tensormap, %[[MAP]]
+  // CHECK-NOT: nvvm.prefetch
   // CHECK: nvvm.fence.mbarrier.init
   // CHECK: scf.if
   // CHECK: %[[END:.*]] = arith.minsi %[[LIMIT:.*]], %{{.*}} : i32
   // CHECK: %[[CLAMPED:.*]] = arith.maxsi %[[END]], %[[ZERO]]
   // CHECK: %[[BEFORE:.*]] = arith.cmpi slt, %[[FIRST:.*]], %[[ZERO]]
   // CHECK: %[[STOP:.*]] = arith.select %[[BEFORE]], %[[ZERO]], %[[CLAMPED]]
+  // CHECK: %[[SIZE:.*]] = arith.constant 64 : i32
+  // CHECK: %[[ANY:.*]] = arith.cmpi ult, %[[FIRST]], %[[STOP]]
   // CHECK: %[[LENGTH:.*]] = arith.subi %[[STOP]], %[[FIRST]]
-  // CHECK: %[[ROWS:.*]] = arith.minsi %[[LENGTH]], %[[SIZE:.*]] : i32
-  // CHECK: %[[ANY:.*]] = arith.cmpi sgt, %[[ROWS]], %[[ZERO]]
+  // CHECK: %[[ROWS:.*]] = arith.minsi %[[LENGTH]], %[[SIZE]] : i32
   // CHECK: %[[COUNT:.*]] = arith.select %[[ANY]], %[[ROWS]], %[[ZERO]]
   // CHECK: %[[NEXT:.*]] = arith.addi %[[FIRST]], %[[COUNT]]
   // CHECK: %[[PLACE:.*]] = arith.select %[[ANY]], %[[NEXT]], %[[ZERO]]
   // CHECK: %[[ROW:.*]] = arith.subi %[[SIZE]], %[[COUNT]]
-  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %{{.*}}, box[%{{.*}}, %[[ROW]], %[[PLACE]]]
+  // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[ROW]], %[[SIZE]]
+  // CHECK: %[[CHOSEN:.*]] = arith.select %[[INSIDE]], %[[MAP]], %[[OUTSIDE]] : !llvm.ptr
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[CHOSEN]], %{{.*}}, box[%{{.*}}, %[[ROW]], %[[PLACE]]]
   gpu.func @limited(%A: memref<?x64xf32>, %first: index, %end: index) kernel attributes {tile.threads = 128 : i32} {
     %c0 = arith.constant 0 : i32
     %As = tile.alloc_shared : memref<64x64xf32, #wg>
@@ -142,19 +158,32 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // A store leaves out rows in the same way.
+  // A store leaves out rows in the same way. Each of its two boxes has its own map. One
+  // that touches no column of the array is outside as well: the column is from -31 to
+  // N - 1 if 31 more is from 0 to N + 30.
   // CHECK-LABEL: llvm.func @limited_store
-  // CHECK-SAME: tile.tensor_maps = [{argument = 0 : i64, box = array<i64: 64, 64>, dims = array<i64: 1, 0>, swizzle = #tile.swizzle<none>, window = array<i64: 0, 64>}]
-  // CHECK: arith.minsi %{{.*}}, %c64_i32
-  // CHECK: %[[COUNT:.*]] = arith.select
-  // CHECK: %[[PLACE:.*]] = arith.select
-  // CHECK: %[[ROW:.*]] = arith.subi %{{.*}}, %[[COUNT]] : i32
-  // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %{{.*}}, %{{.*}}, box[%{{.*}}, %[[ROW]], %[[PLACE]]]
-  gpu.func @limited_store(%C: memref<?x64xf32>, %first: index, %end: index) kernel attributes {tile.threads = 128 : i32} {
-    %t = arith.constant dense<1.0> : tensor<64x64xf32, #acc>
-    %Cs = tile.alloc_shared : memref<64x64xf32, #wg>
-    tile.store %t to %Cs : tensor<64x64xf32, #acc> to memref<64x64xf32, #wg>
-    tile.copy %Cs to %C[%first, 0] limit(0 = %end) {tile.inst = #tile.inst<tma>} : memref<64x64xf32, #wg> to memref<?x64xf32>
+  // CHECK-SAME: %[[COL:[a-z0-9]+]]: i32, %[[MAP:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64
+  // CHECK-SAME: %[[OUTSIDE:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64
+  // CHECK-SAME: tile.tensor_maps = [{argument = 0 : i64, box = array<i64: 32, 256>, dims = array<i64: 1, 0>, swizzle = #tile.swizzle<none>, window = array<i64: 0, 512>}, {argument = 0 : i64, box = array<i64: 32, 256>, dims = array<i64: 1, 0>, outside, swizzle = #tile.swizzle<none>, window = array<i64: 0, 512>}]
+  // CHECK: scf.if
+  // CHECK: %[[SIZE:.*]] = arith.constant 512 : i32
+  // CHECK: %[[ROW:.*]] = arith.subi %[[SIZE]], %{{.*}} : i32
+  // CHECK: %[[WIDTH:.*]] = llvm.extractvalue %{{.*}}[3, 1]
+  // CHECK: %[[LAST:.*]] = arith.addi %[[COL]], %c31_i32
+  // CHECK: %[[REACH:.*]] = arith.addi %[[WIDTH]], %c31_i32
+  // CHECK: %[[WIDE:.*]] = arith.cmpi ult, %[[LAST]], %[[REACH]]
+  // CHECK: %[[TALL:.*]] = arith.cmpi ult, %[[ROW]], %[[SIZE]]
+  // CHECK: %[[INSIDE:.*]] = arith.andi %[[WIDE]], %[[TALL]]
+  // CHECK: %[[CHOSEN:.*]] = arith.select %[[INSIDE]], %[[MAP]], %[[OUTSIDE]] : !llvm.ptr
+  // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[CHOSEN]], %{{.*}}, box[%[[COL]], %[[ROW]], %[[PLACE:.*]]]
+  // CHECK: %[[ROW2:.*]] = arith.addi %[[ROW]], %c256_i32
+  // CHECK: %[[TALL2:.*]] = arith.cmpi ult, %[[ROW2]], %[[SIZE]]
+  // CHECK: %[[INSIDE2:.*]] = arith.andi %[[WIDE]], %[[TALL2]]
+  // CHECK: %[[CHOSEN2:.*]] = arith.select %[[INSIDE2]], %[[MAP]], %[[OUTSIDE]] : !llvm.ptr
+  // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[CHOSEN2]], %{{.*}}, box[%[[COL]], %[[ROW2]], %[[PLACE]]]
+  gpu.func @limited_store(%C: memref<?x?xf32>, %first: index, %end: index, %column: index) kernel attributes {tile.threads = 128 : i32} {
+    %Cs = tile.alloc_shared : memref<512x32xf32, #wg>
+    tile.copy %Cs to %C[%first, %column] limit(0 = %end) {tile.inst = #tile.inst<tma>} : memref<512x32xf32, #wg> to memref<?x?xf32>
     gpu.return
   }
 }

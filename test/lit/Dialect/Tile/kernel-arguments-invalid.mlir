@@ -116,6 +116,20 @@ llvm.func @k(%a: !llvm.ptr<1>, %m: i32) attributes {tile.arguments = [{type = me
 
 // -----
 
+// expected-error @below {{'tile.tensor_maps' expects dictionaries of 'argument', 'dims', 'box', 'swizzle' and perhaps 'window', with 'window' perhaps 'outside'}}
+llvm.func @k(%a: !llvm.ptr<1>, %m: i32) attributes {tile.arguments = [{type = memref<?x64xf16>}], tile.tensor_maps = [{argument = 0 : i64, dims = array<i64: 1, 0>, box = array<i64: 64, 16>, swizzle = #tile.swizzle<none>, outside}]} {
+  llvm.return
+}
+
+// -----
+
+// expected-error @below {{'tile.tensor_maps' expects dictionaries of 'argument', 'dims', 'box', 'swizzle' and perhaps 'window', with 'window' perhaps 'outside'}}
+llvm.func @k(%a: !llvm.ptr<1>, %m: i32) attributes {tile.arguments = [{type = memref<?x64xf16>}], tile.tensor_maps = [{argument = 0 : i64, dims = array<i64: 1, 0>, box = array<i64: 64, 16>, swizzle = #tile.swizzle<none>, window = array<i64: 0, 16>, outside = true}]} {
+  llvm.return
+}
+
+// -----
+
 gpu.module @m {
   // expected-error @below {{'tile.may_alias' expects an array of pairs, found array<i32: 0, 1>}}
   gpu.func @k(%a: memref<4xf32>, %b: memref<4xf32>) kernel attributes {tile.may_alias = array<i32: 0, 1>} {

@@ -80,7 +80,10 @@ getKernelParameters(llvm::ArrayRef<KernelArgument> arguments);
 /// dimension, which moves the whole window. For rows from `first` to `end` of a
 /// box of `size` rows, let n be `end - first`. The box starts at `size - n` of
 /// the window, so that all but n rows are outside. The window starts `size`
-/// rows before row `end`.
+/// rows before row `end`, which is before the array if `end < size`. So the map
+/// starts `size` rows before the array, where there may be no memory. TMA
+/// accesses the start of a map if a box is completely outside of it. Such boxes
+/// take another map, `isOutside`, which has one element: the array's first.
 struct TensorMapWindow {
   int64_t dim, size;
 
@@ -100,10 +103,14 @@ struct TensorMap {
   /// The swizzle of the box in shared memory.
   SwizzleMode swizzle;
   std::optional<TensorMapWindow> window = std::nullopt;
+  /// Whether the map is for boxes of which no element lies in the array. Only
+  /// maps with a window are.
+  bool isOutside = false;
 
   friend bool operator==(const TensorMap &a, const TensorMap &b) {
     return a.argument == b.argument && a.dims == b.dims && a.box == b.box &&
-           a.swizzle == b.swizzle && a.window == b.window;
+           a.swizzle == b.swizzle && a.window == b.window &&
+           a.isOutside == b.isOutside;
   }
 };
 
