@@ -36,6 +36,9 @@ struct ModelBuffer {
   /// Where accesses cut a version, by dimension: 0, 8, 16 for two halves of 16
   /// rows.
   llvm::SmallVector<llvm::SmallVector<int64_t>> cuts = {};
+  /// The extents of a version, and those of cells that copies with computed
+  /// offsets fill; none if no copy has such offsets.
+  llvm::SmallVector<int64_t> shape = {}, cells = {};
   /// Bytes of the arena, if memory is planned.
   int64_t offset = -1, versionBytes = 0;
   /// The channel that hands it on.
@@ -54,6 +57,9 @@ struct ModelAccess {
   bool reads, writes, isAtomic;
   /// It is at an offset that is no constant: other parts, maybe, each time.
   bool isMoving;
+  /// The region of a copy to a version that has cells.
+  llvm::SmallVector<mlir::OpFoldResult> offsets = {};
+  llvm::SmallVector<int64_t> sizes = {};
 };
 
 /// The parts of a kernel that a model has: its threads, its buffers, and the
@@ -90,7 +96,7 @@ public:
   bool usesScratch(mlir::Operation *op) const {
     return scratchOps.contains(op);
   }
-  /// Returns the scratch memory of `op` if it shares bytes with buffers.
+  /// Returns the scratch memory of `op`, if it is planned.
   ModelBuffer *getScratch(mlir::Operation *op);
   /// Returns whether two buffers have a byte in common, in these versions.
   static bool shareBytes(const ModelBuffer &a, int64_t versionA,
@@ -109,7 +115,11 @@ private:
   mlir::LogicalResult findThreads();
   void findBuffers();
   void addBuffer(tile::AllocSharedOp alloc);
+  bool isOfOneThread(const ModelBuffer &buffer);
   void addCuts(ModelBuffer &buffer, const tile::SharedAccess &access);
+  void findCells();
+  static bool isRegionOfVersion(const tile::SharedAccess &access,
+                                const ModelBuffer &buffer);
   mlir::LogicalResult findScratch();
   void findFences();
   mlir::LogicalResult findEvents();
@@ -128,6 +138,8 @@ private:
   std::vector<ModelBuffer> buffers;
   int64_t numPlaces = 0, numBarriers = 0;
   llvm::DenseSet<mlir::Operation *> events, kept, scratchOps;
+  /// The numbers of scratch memories in `buffers`.
+  llvm::DenseMap<mlir::Operation *, size_t> scratchNumbers;
   llvm::DenseSet<mlir::Value> needed, inFlight;
   llvm::SmallVector<mlir::Value> pending;
 };

@@ -53,11 +53,11 @@ typedef place_t {
   byte writers;  /* writes: of threads and copies */
   byte updaters; /* atomic updates */
   byte fills;    /* those of the writers that are asynchronous copies */
-  byte moving;   /* those of the fills with offsets that move */
   byte writer;   /* the process of the last writer */
   bool filled;   /* whether it has contents */
   bool unfenced; /* whether the asynchronous proxy may not see them */
-  short fill     /* in a channel: the number of the fill */
+  short fill;    /* in a channel: the number of the fill */
+  int cells      /* a set of bits: which elements the fills write */
 };
 place_t place[PLACES];
 
@@ -68,11 +68,12 @@ place_t place[PLACES];
 /* The threads of a role may store one after the other. */
 #define is_writable(p) (is_idle(p) || (place[p].readers == 0 && \
   place[p].updaters == 0 && place[p].fills == 0 && place[p].writer == _pid))
-/* Copies with offsets that move go to parts of their own. */
-#define is_fillable(p, moves) (is_idle(p) || ( \
+/* Copies to elements of their own fill a place together. */
+hidden int cells_;
+#define is_fillable(p, set) (is_idle(p) || ( \
   place[p].readers == 0 && place[p].updaters == 0 && \
   place[p].fills == place[p].writers && place[p].writer == _pid && \
-  (moves || place[p].moving == place[p].fills)))
+  (place[p].cells & (set)) == 0))
 
 /* What the last thread of each process has still to do, in its order. */
 mtype = {
@@ -95,16 +96,16 @@ byte arrivals[THREADS]; /* arrivals in its queue */
   end_late(t, writers, END_WRITE, p); \
   place[p].writer = _pid; \
   place[p].filled = true
-#define begin_fill(p, moves) \
+#define begin_fill(p, set) \
   place[p].writers++; \
   place[p].fills++; \
-  place[p].moving = place[p].moving + moves; \
+  place[p].cells = place[p].cells | (set); \
   place[p].writer = _pid; \
   place[p].filled = false
 #define end_fill(p) \
   place[p].writers--; \
   place[p].fills--; \
-  place[p].moving = (place[p].moving > 0 -> place[p].moving - 1 : 0); \
+  place[p].cells = (place[p].fills > 0 -> place[p].cells : 0); \
   place[p].filled = true
 
 /* A proxy fence: the asynchronous proxy sees all writes that have ended. */
@@ -113,7 +114,7 @@ byte arrivals[THREADS]; /* arrivals in its queue */
   do \
   :: units_ < PLACES -> \
     if \
-    :: place[units_].writers == 0 -> \
+    :: place[units_].writers == 0 && place[units_].updaters == 0 -> \
       place[units_].unfenced = false \
     :: else \
     fi; \
@@ -233,7 +234,7 @@ typedef reader_t {
 #define end_fills(p) \
   place[p].writers = place[p].writers - place[p].fills; \
   place[p].fills = 0; \
-  place[p].moving = 0; \
+  place[p].cells = 0; \
   place[p].filled = true
 )";
 
