@@ -136,8 +136,8 @@ void KernelReader::keep(Operation *op) {
       for (Value operand : op->getOperands()) {
         bool isPlace = operand.getType().isIntOrIndex() ||
                        isa<CursorType>(operand.getType());
-        // Of the offsets of a copy, those matter that tell parts of a fill
-        // apart. Its slots and barriers matter, too.
+        // The slots and barriers of a copy matter. Its offsets only do where
+        // they distinguish parts of a fill.
         auto copy = dyn_cast<CopyOp>(op);
         if (copy ? operand == copy.getSignalSlot()
                  : (isPlace && !isa<AccessOpInterface>(op)) ||

@@ -27,7 +27,7 @@ class LongRun:
         outcomes: how often each outcome was found.
         findings: what should not have happened, by input.
         seconds: how long all runs took.
-        inputs: tells sets of inputs apart.
+        inputs: distinguishes sets of inputs.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class LongRun:
             first: the first input.
             end: the number after the last input, if they have an end. A run after a
                 complete one starts anew.
-            inputs: tells sets of inputs apart. A file about others is not read.
+            inputs: distinguishes sets of inputs. A file about others is not read.
         """
         self._path = path
         self._end = end

@@ -142,7 +142,7 @@ def judge_all(
 
 
 def digest(corpus: Sequence[CorpusKernel]) -> str:
-    """Tells lists of kernels apart."""
+    """A number that changes with the list of kernels."""
     return hashlib.sha256(repr(corpus).encode()).hexdigest()[:16]
 
 
