@@ -149,6 +149,7 @@ LogicalResult AccessText::writeAccesses(Operation *op, ThreadText &thread) {
       } else if (access.writes) {
         out.step("check(is_writable(" + place + "))");
         takeBytes(*access.buffer, place, thread);
+        checkStore(op, access, place, thread);
         out.step("begin_write(" + queue + ", " + place + ")");
       } else {
         startRead(access, place, isByProxy, thread);

@@ -61,6 +61,9 @@ protected:
                  bool isByProxy, ThreadText &thread) const;
   /// Returns the set of cells that a copy fills; adds what computes it.
   std::string getCells(const ModelAccess &access, ThreadText &thread) const;
+  /// Adds that the threads that store have stored the same elements, or others.
+  void checkStore(mlir::Operation *op, const ModelAccess &access,
+                  llvm::StringRef place, ThreadText &thread) const;
   void checkContents(const ModelAccess &access, ThreadText &thread) const;
   void startRead(const ModelAccess &access, llvm::StringRef place,
                  bool isByProxy, ThreadText &thread) const;

@@ -1,4 +1,4 @@
-//===- FilledCells.cpp - Bytes that copies to one version fill ------------===//
+//===- FilledCells.cpp - Elements of a version that are written -----------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Asynchronous copies of one process may fill a version together if they write
-// different bytes. Where offsets are computed, the model computes them, too.
+// different bytes. Threads may store to it one after the other if each stores
+// the same elements again, or others. Where offsets are computed, the model
+// computes them, too.
 // The version is cut into cells of equal extents, so that each copy fills whole
 // cells for all values of its offsets:
 //
@@ -81,43 +83,85 @@ static bool isFill(Operation *op) {
   return hasInst(op, InstKind::Tma) || hasInst(op, InstKind::CpAsync);
 }
 
-void KernelReader::findCells() {
-  llvm::DenseMap<ModelBuffer *, SmallVector<int64_t>> units;
-  llvm::DenseSet<ModelBuffer *> moving, unknown;
+/// Cuts the versions of a buffer into cells, if writes to one version may be to
+/// different elements, and if their regions are known.
+void KernelReader::setCells(ModelBuffer &buffer) {
+  SmallVector<int64_t> units = buffer.shape;
+  bool isNeeded = false, isKnown = true, isStored = false;
+  SmallVector<Type> stored;
+  std::optional<TileRegion> first;
   kernel.walk([&](Operation *op) {
     for (const SharedAccess &access : getSharedAccesses(op)) {
-      ModelBuffer *buffer = findBuffer(access.operand->get());
-      if (!buffer || !access.writes() || !isFill(op))
+      if (!access.writes() || access.atomic ||
+          findBuffer(access.operand->get()) != &buffer)
         continue;
-      if (!isRegionOfVersion(access, *buffer) ||
-          access.region->sizes.size() != buffer->shape.size()) {
-        unknown.insert(buffer);
+      isStored |= !isFill(op);
+      if (!access.region && !isFill(op)) {
+        isNeeded = true;
         continue;
       }
-      auto &unit = units.try_emplace(buffer, buffer->shape).first->second;
-      for (auto [size, offset, number] : llvm::zip_equal(
-               access.region->sizes, access.region->offsets, unit)) {
-        number = std::gcd(number, size);
+      if (!isRegionOfVersion(access, buffer) ||
+          access.region->sizes.size() != buffer.shape.size()) {
+        isKnown = false;
+        continue;
+      }
+      if (auto store = dyn_cast<StoreOp>(op))
+        stored.push_back(store.getValue().getType());
+      isNeeded |= !isFill(op) && first &&
+                  (first->sizes != access.region->sizes ||
+                   first->offsets != access.region->offsets);
+      if (!isFill(op))
+        first = access.region;
+      for (auto [size, offset, unit] : llvm::zip_equal(
+               access.region->sizes, access.region->offsets, units)) {
         std::optional<int64_t> constant = getConstantIntValue(offset);
-        if (!constant)
-          moving.insert(buffer);
-        number = std::gcd(number, constant ? *constant
-                                           : getDivisor(cast<Value>(offset)));
+        isNeeded |= !constant;
+        unit = std::gcd(std::gcd(unit, size),
+                        constant ? *constant : getDivisor(cast<Value>(offset)));
       }
     }
   });
-  for (auto &[buffer, unit] : units) {
-    int64_t cells = 1;
-    for (auto [extent, number] : llvm::zip_equal(buffer->shape, unit)) {
-      if (number == 0 || extent / number > kMostCells)
-        cells = kMostCells + 1;
-      else
-        cells *= extent / number;
-    }
-    if (moving.contains(buffer) && !unknown.contains(buffer) &&
-        cells <= kMostCells)
-      buffer->cells = unit;
+  int64_t cells = 1;
+  for (auto [extent, unit] : llvm::zip_equal(buffer.shape, units))
+    cells =
+        std::min(cells * (extent / std::max<int64_t>(unit, 1)), kMostCells + 1);
+  if (!isNeeded || !isKnown || cells > kMostCells)
+    return;
+  buffer.cells = units;
+  if (llvm::all_equal(stored) && !stored.empty())
+    buffer.stored = stored.front();
+  withStoredCells |= isStored;
+}
+
+/// All cells of a version.
+static int64_t getAllCells(const ModelBuffer &buffer) {
+  int64_t cells = 1;
+  for (auto [extent, unit] : llvm::zip_equal(buffer.shape, buffer.cells))
+    cells *= extent / unit;
+  return (int64_t(1) << cells) - 1;
+}
+
+void AccessText::checkStore(Operation *op, const ModelAccess &access,
+                            StringRef place, ThreadText &thread) const {
+  const ModelBuffer &buffer = *access.buffer;
+  if (buffer.cells.empty())
+    return;
+  ModelText &out = thread.getOut();
+  // Scattered elements may be stored by any thread.
+  if (access.offsets.empty()) {
+    std::string all = std::to_string(getAllCells(buffer));
+    out.step(("check(is_storable(" + place + ", " + all + ", 0))").str());
+    out.step(("store_cells(" + place + ", " + all + ", 0)").str());
+    return;
   }
+  if (!buffer.stored)
+    return;
+  // The least bit of a set is its first cell.
+  std::string cells = getCells(access, thread),
+              first = "(" + cells + " & -" + cells + ")";
+  out.step(("check(is_storable(" + place + ", " + cells + ", " + first + "))")
+               .str());
+  out.step(("store_cells(" + place + ", " + cells + ", " + first + ")").str());
 }
 
 std::string AccessText::getCells(const ModelAccess &access,

@@ -157,10 +157,8 @@ static SlotOp getSlot(Value buffer) {
   return {};
 }
 
-/// Returns whether the region of an access is one of a version: no view lies
-/// between that gives the bytes other coordinates.
-bool KernelReader::isRegionOfVersion(const SharedAccess &access,
-                                     const ModelBuffer &buffer) {
+bool promela::isRegionOfVersion(const SharedAccess &access,
+                                const ModelBuffer &buffer) {
   Operation *op = access.operand->get().getDefiningOp();
   return access.region &&
          (buffer.versions > 1 ? isa<SlotOp>(op)
@@ -246,7 +244,8 @@ void KernelReader::findBuffers() {
       buffer.cuts.clear();
     }
   }
-  findCells();
+  for (ModelBuffer &buffer : buffers)
+    setCells(buffer);
 }
 
 bool KernelReader::shareBytes(const ModelBuffer &a, int64_t versionA,

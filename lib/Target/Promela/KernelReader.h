@@ -39,6 +39,8 @@ struct ModelBuffer {
   /// The extents of a version, and those of cells that copies with computed
   /// offsets fill; none if no copy has such offsets.
   llvm::SmallVector<int64_t> shape = {}, cells = {};
+  /// What all stores distribute to threads; null if they differ.
+  mlir::Type stored = {};
   /// Bytes of the arena, if memory is planned.
   int64_t offset = -1, versionBytes = 0;
   /// The channel that hands it on.
@@ -57,10 +59,16 @@ struct ModelAccess {
   bool reads, writes, isAtomic;
   /// It is at an offset that is no constant: other parts, maybe, each time.
   bool isMoving;
-  /// The region of a copy to a version that has cells.
+  /// The region of a write to a version that has cells; none if its elements
+  /// may be anywhere.
   llvm::SmallVector<mlir::OpFoldResult> offsets = {};
   llvm::SmallVector<int64_t> sizes = {};
 };
+
+/// Returns whether the region of an access is one of a version: no view lies
+/// between that gives the bytes other coordinates.
+bool isRegionOfVersion(const tile::SharedAccess &access,
+                       const ModelBuffer &buffer);
 
 /// The parts of a kernel that a model has: its threads, its buffers, and the
 /// operations that the order of events depends on.
@@ -85,6 +93,8 @@ public:
   bool hasCopies() const { return withCopies; }
   bool hasLandings() const { return withLandings; }
   bool hasStores() const { return withStores; }
+  /// Whether threads store to different elements of one version.
+  bool hasStoredCells() const { return withStoredCells; }
   llvm::ArrayRef<Thread> getThreads() const { return threads; }
   const Thread &getThread(mlir::Operation *op) const;
   const std::vector<ModelBuffer> &getBuffers() const { return buffers; }
@@ -117,9 +127,7 @@ private:
   void addBuffer(tile::AllocSharedOp alloc);
   bool isOfOneThread(const ModelBuffer &buffer);
   void addCuts(ModelBuffer &buffer, const tile::SharedAccess &access);
-  void findCells();
-  static bool isRegionOfVersion(const tile::SharedAccess &access,
-                                const ModelBuffer &buffer);
+  void setCells(ModelBuffer &buffer);
   mlir::LogicalResult findScratch();
   void findFences();
   mlir::LogicalResult findEvents();
@@ -133,7 +141,7 @@ private:
   SourceText &source;
   bool withChannels = false, withFences = false, isPlanned = false;
   bool withMatmuls = false, withCopies = false, withLandings = false,
-       withStores = false;
+       withStores = false, withStoredCells = false;
   llvm::SmallVector<Thread> threads;
   std::vector<ModelBuffer> buffers;
   int64_t numPlaces = 0, numBarriers = 0;

@@ -57,7 +57,8 @@ typedef place_t {
   bool filled;   /* whether it has contents */
   bool unfenced; /* whether the asynchronous proxy may not see them */
   short fill;    /* in a channel: the number of the fill */
-  int cells      /* a set of bits: which elements the fills write */
+  int cells      /* a set of bits: which elements are written */
+  stored_starts
 };
 place_t place[PLACES];
 
@@ -126,7 +127,7 @@ byte arrivals[THREADS]; /* arrivals in its queue */
 #define apply(t) \
   if \
   :: kind_ == END_READ -> place[at_].readers-- \
-  :: kind_ == END_WRITE -> place[at_].writers-- \
+  :: kind_ == END_WRITE -> end_write(at_) \
   :: kind_ == END_UPDATE -> place[at_].updaters-- \
   :: kind_ == END_FILL -> end_fill(at_) \
   :: kind_ == FENCE -> fence() \
@@ -339,8 +340,29 @@ short issued[THREADS];
 #define is_read_by_matmul(t, p) (matmuls[t]??[_, eval(p)])
 )";
 
+static constexpr llvm::StringLiteral kNoStoredCells = R"(
+#define stored_starts
+#define end_write(p) place[p].writers--
+)";
+
+static constexpr llvm::StringLiteral kStoredCells = R"(
+/* Threads store the same elements again, or others. */
+#define stored_starts ; int starts
+#define is_storable(p, set, start) (place[p].writers == 0 || \
+  (place[p].cells & (set)) == 0 || (place[p].starts & (start)) != 0)
+#define store_cells(p, set, start) \
+  place[p].cells = place[p].cells | (set); \
+  place[p].starts = place[p].starts | (start)
+#define end_write(p) \
+  place[p].writers--; \
+  place[p].cells = (place[p].writers > 0 -> place[p].cells : 0); \
+  place[p].starts = (place[p].writers > 0 -> place[p].starts : 0)
+)";
+
 std::string promela::getPrelude(const KernelReader &reader) {
-  std::string text = kPrelude.str();
+  std::string text =
+      reader.hasStoredCells() ? kStoredCells.str() : kNoStoredCells.str();
+  text += kPrelude;
   if (reader.hasCopies())
     text += kCopies;
   if (reader.hasCopies())

@@ -21,7 +21,7 @@
 
 #include "Verifier/Symbolic/FillParts.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <numeric>
 
@@ -127,16 +127,25 @@ scf::ForOp FillParts::findFreshLoop(Operation *op, ArrayRef<Range> ranges) {
   return {};
 }
 
-/// Whether each execution has the elements of one of the last run of `loop`, or
-/// others than all of them.
+/// Whether a value is computed once in a kernel.
+static bool isFixed(Value value) {
+  for (Operation *op = value.getParentBlock()->getParentOp(); op;
+       op = op->getParentOp())
+    if (isa<LoopLikeOpInterface>(op))
+      return false;
+  return true;
+}
+
+/// Whether any two executions have the same elements, or no common one.
 bool FillParts::isSteady(scf::ForOp loop, ArrayRef<Range> ranges) {
-  return loop && llvm::all_of(ranges, [&](const Range &range) {
-           return range.offset &&
-                  llvm::all_of(range.offset->terms, [&](const auto &term) {
-                    scf::ForOp counted = getCountedLoop(term.first);
-                    return counted && loop->isAncestor(counted);
-                  });
-         });
+  return llvm::all_of(ranges, [&](const Range &range) {
+    return range.offset &&
+           llvm::all_of(range.offset->terms, [&](const auto &term) {
+             scf::ForOp counted = getCountedLoop(term.first);
+             return isFixed(term.first) ||
+                    (loop && counted && loop->isAncestor(counted));
+           });
+  });
 }
 
 uint32_t FillParts::getFresh(Operation *loop) const {
@@ -155,6 +164,7 @@ unsigned FillParts::add(Operation *op, unsigned task,
   PartWrite write{task,
                   writer,
                   access.atomic.has_value(),
+                  !access.region,
                   /*freshLoop=*/{},
                   /*isSteady=*/false,
                   Type(),
@@ -187,6 +197,7 @@ unsigned FillParts::add(Operation *op, unsigned task,
   mixed |= bool(writes.back().freshLoop);
   for (unsigned other = 0; other < number; ++other)
     mixed |= !overlap(number, other) || clash(number, other);
+  mixed |= clash(number, number);
   return number;
 }
 
@@ -208,8 +219,12 @@ bool FillParts::overlapAlways(unsigned a, unsigned b) const {
 
 bool FillParts::clash(unsigned a, unsigned b) const {
   const PartWrite &x = writes[a], &y = writes[b];
-  if (!overlap(a, b) || (a == b && (x.isSteady || isCopy(a) || !x.ranges)))
+  bool isSame = a == b && !x.isScattered;
+  if (!overlap(a, b) || (a == b && isCopy(a)) ||
+      (isSame && (x.isSteady || !x.ranges)))
     return false;
+  if (x.isScattered || y.isScattered)
+    return true;
   if (a != b && (isCopy(a) || isCopy(b) || !x.stored || x.stored != y.stored ||
                  !x.ranges || !y.ranges))
     return true;

@@ -90,8 +90,10 @@ private:
     /// A set of `Writer`: one, but for the write that stands for several.
     unsigned writers;
     bool isUpdate;
+    /// Whether its elements may be anywhere, those of a scatter.
+    bool isScattered;
     mlir::scf::ForOp freshLoop;
-    /// Whether its bytes are the same in each run of that loop.
+    /// Whether any two executions write the same elements, or no common one.
     bool isSteady;
     /// What distributes the elements to threads; null if unknown.
     mlir::Type stored;
@@ -101,7 +103,8 @@ private:
     bool operator==(const PartWrite &other) const {
       return task == other.task && writers == other.writers &&
              freshLoop == other.freshLoop && isUpdate == other.isUpdate &&
-             stored == other.stored && ranges == other.ranges;
+             isScattered == other.isScattered && stored == other.stored &&
+             ranges == other.ranges;
     }
   };
 

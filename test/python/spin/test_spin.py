@@ -28,9 +28,12 @@ SAMPLE = [
     "barriers/arrivals:all_warps_arrive",
     "barriers/arrivals:expected_before_the_slot_is_free",
     "barriers/exclusions:buffer_of_one_role",
-    "barriers/fills:even_and_odd_parts",
     "barriers/fills:one_half_by_tma",
     "barriers/fills:offsets_in_narrow_integers",
+    "barriers/fills:loop_over_parts_runs_again",
+    "barriers/fills:stores_are_shifted",
+    "barriers/fills:stores_by_the_same_threads",
+    "barriers/fills:synchronized_scatters",
     "barriers/fills:tail_in_the_loop",
     "barriers/fills:no_arrival_by_copies",
     "barriers/fills:leaves_its_copies_pending",
@@ -164,6 +167,35 @@ def test_schedules_of_passes():
     for kernel in itertools.islice(spin_corpus.made(), 2):
         _, found = spin_corpus.judge(kernel)
         assert found.outcome == "agreed", found
+
+
+@needs_spin
+def test_corpus_runs_go_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(spin_corpus, "made", lambda: iter(()))
+    state = str(tmp_path / "state.json")
+    options = ["--only", "memory-plan:buffer_a", "--state", state]
+    for arguments, lines in (
+        (["--count", "1"], ["1 kernels", "1 agreed"]),
+        ([], ["2 kernels", "2 agreed"]),
+        (["--count", "1"], ["1 kernels", "1 agreed"]),
+    ):
+        assert spin_corpus.main([*options, *arguments]) == 0
+        printed = capsys.readouterr().out
+        assert all(line in printed for line in lines), printed
+
+
+def test_findings():
+    """Disagreements, and models that Spin cannot read, but not long searches."""
+    for verdict, outcome, reason, is_finding in (
+        ("proved", "right", "", False),
+        ("proved", "wrong", "deadlock", True),
+        ("wrong", "right", "", True),
+        ("proved", "declined", "<stdin>:1:1: error: is not exported", False),
+        ("proved", "unknown", "out of memory", False),
+        ("proved", "unknown", "spin: syntax error", True),
+    ):
+        found = spin.Comparison(verdict, "", spin.SpinVerdict(outcome, reason))
+        assert spin_corpus.is_finding(found) == is_finding
 
 
 def test_lists_name_cases(corpus):
