@@ -107,10 +107,11 @@ nightly-enumeration: build
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.enumerate \
 	  --count 200000 --jobs $$(nproc) --state build/nightly/enumeration.json
 
-# Spin on all kernels with a verdict of the verifier.
+# Spin on all kernels with a verdict of the verifier. A night that is too short for all
+# of them is followed by one that goes on there.
 nightly-spin: build
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python \
-	  test/python/support/spin_corpus.py --jobs $$(nproc)
+	  test/python/support/spin_corpus.py --jobs $$(nproc) --state build/nightly/spin.json
 
 nightly-scaling: scaling
 	mkdir -p build/nightly

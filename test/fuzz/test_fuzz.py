@@ -64,6 +64,19 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert sorted(begun) == list(range(100, 108))
 
 
+def test_a_complete_run_starts_anew(tmp_path):
+    state = tmp_path / "state.json"
+
+    def run(count, inputs="these"):
+        known = LongRun(state, end=4, inputs=inputs)
+        return [number for number, _ in known.run(count, lambda n: ((i, 0) for i in n))]
+
+    assert run(3) == [0, 1, 2]
+    assert run(3) == [3]
+    assert run(3) == [0, 1, 2]
+    assert run(3, inputs="others") == [0, 1, 2]
+
+
 def test_inputs_are_repeatable():
     seeds = ["a %0 = 1 : i32\n", "b memref<4x?xf32>\n"]
     first = [Mutator(seeds).make(n) for n in range(50)]

@@ -87,12 +87,12 @@ void AccessText::startRead(const ModelAccess &access, StringRef place,
 void AccessText::startFill(const ModelAccess &access, StringRef place,
                            bool isByProxy, ThreadText &thread) const {
   ModelText &out = thread.getOut();
-  std::string moves = access.isMoving ? "1" : "0";
-  out.step("check(is_fillable(" + place + ", " + moves + "))");
+  std::string cells = getCells(access, thread);
+  out.step("check(is_fillable(" + place + ", " + cells + "))");
   if (isByProxy && reader.hasFences())
     out.step("check(!place[" + place + "].unfenced)");
   takeBytes(*access.buffer, place, thread);
-  out.step("begin_fill(" + place + ", " + moves + ")");
+  out.step("begin_fill(" + place + ", " + cells + ")");
   if (!isByProxy && reader.hasFences())
     out.step("place[" + place + "].unfenced = true");
 }
@@ -149,6 +149,7 @@ LogicalResult AccessText::writeAccesses(Operation *op, ThreadText &thread) {
       } else if (access.writes) {
         out.step("check(is_writable(" + place + "))");
         takeBytes(*access.buffer, place, thread);
+        checkStore(op, access, place, thread);
         out.step("begin_write(" + queue + ", " + place + ")");
       } else {
         startRead(access, place, isByProxy, thread);

@@ -59,6 +59,11 @@ protected:
   /// Adds the start of a copy to a place by a unit of its own.
   void startFill(const ModelAccess &access, llvm::StringRef place,
                  bool isByProxy, ThreadText &thread) const;
+  /// Returns the set of cells that a copy fills; adds what computes it.
+  std::string getCells(const ModelAccess &access, ThreadText &thread) const;
+  /// Adds that the threads that store have stored the same elements, or others.
+  void checkStore(mlir::Operation *op, const ModelAccess &access,
+                  llvm::StringRef place, ThreadText &thread) const;
   void checkContents(const ModelAccess &access, ThreadText &thread) const;
   void startRead(const ModelAccess &access, llvm::StringRef place,
                  bool isByProxy, ThreadText &thread) const;
@@ -81,6 +86,11 @@ std::unique_ptr<AccessText> makeChannelText(KernelReader &reader);
 std::string getPrelude(const KernelReader &reader);
 llvm::StringRef getBarrierPrelude();
 llvm::StringRef getChannelPrelude();
+/// Returns the macros of `checkMemory`; empty before memory is planned.
+llvm::StringRef getMemoryPrelude(const KernelReader &reader);
+/// Writes that shared memory is aligned, within the bytes of the kernel, and
+/// apart from barriers.
+void checkMemory(const KernelReader &reader, ModelText &out);
 
 } // namespace tilews::promela
 

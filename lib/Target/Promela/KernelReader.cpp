@@ -157,10 +157,8 @@ static SlotOp getSlot(Value buffer) {
   return {};
 }
 
-/// Returns whether the region of an access is one of a version: no view lies
-/// between that gives the bytes other coordinates.
-static bool isRegionOfVersion(const SharedAccess &access,
-                              const ModelBuffer &buffer) {
+bool promela::isRegionOfVersion(const SharedAccess &access,
+                                const ModelBuffer &buffer) {
   Operation *op = access.operand->get().getDefiningOp();
   return access.region &&
          (buffer.versions > 1 ? isa<SlotOp>(op)
@@ -187,6 +185,7 @@ void KernelReader::addBuffer(AllocSharedOp alloc) {
     shape = shape.drop_front();
   for (int64_t extent : shape)
     buffer.cuts.push_back({0, extent});
+  buffer.shape.assign(shape.begin(), shape.end());
   buffers.push_back(std::move(buffer));
 }
 
@@ -207,10 +206,31 @@ void KernelReader::addCuts(ModelBuffer &buffer, const SharedAccess &access) {
   }
 }
 
+/// Whether one thread alone accesses a buffer, by loads and stores. Until memory
+/// is planned, these are in program order: `--tile-insert-barriers` comes later.
+bool KernelReader::isOfOneThread(const ModelBuffer &buffer) {
+  const Thread *thread = nullptr;
+  bool isOfOne = true;
+  kernel.walk([&](Operation *op) {
+    for (const SharedAccess &access : getSharedAccesses(op)) {
+      Value value = access.operand->get();
+      if (getAlloc(value) != buffer.op)
+        continue;
+      const Thread *self = &getThread(op);
+      isOfOne &= !getSlot(value) && !hasInst(op, InstKind::Tma) &&
+                 !hasInst(op, InstKind::CpAsync) &&
+                 !hasInst(op, InstKind::Wgmma) && (!thread || thread == self);
+      thread = self;
+    }
+  });
+  return isOfOne;
+}
+
 void KernelReader::findBuffers() {
   kernel.walk([&](AllocSharedOp alloc) { addBuffer(alloc); });
-  if (withChannels)
-    llvm::erase_if(buffers, [](const ModelBuffer &b) { return !b.channel; });
+  llvm::erase_if(buffers, [&](const ModelBuffer &buffer) {
+    return withChannels ? !buffer.channel : !isPlanned && isOfOneThread(buffer);
+  });
   kernel.walk([&](Operation *op) {
     for (const SharedAccess &access : getSharedAccesses(op))
       if (ModelBuffer *buffer = findBuffer(access.operand->get()))
@@ -224,6 +244,8 @@ void KernelReader::findBuffers() {
       buffer.cuts.clear();
     }
   }
+  for (ModelBuffer &buffer : buffers)
+    setCells(buffer);
 }
 
 bool KernelReader::shareBytes(const ModelBuffer &a, int64_t versionA,
@@ -235,11 +257,12 @@ bool KernelReader::shareBytes(const ModelBuffer &a, int64_t versionA,
   return beginA < beginB + b.versionBytes && beginB < beginA + a.versionBytes;
 }
 
-/// Adds the scratch memory of operations, where it shares bytes with buffers.
+/// Adds the scratch memory of operations. Uses of the same bytes by one thread
+/// have one place.
 LogicalResult KernelReader::findScratch() {
   auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
   std::optional<FailureOr<TargetInfo>> target;
-  std::vector<ModelBuffer> scratch;
+  std::map<std::tuple<const Thread *, int64_t, int64_t>, size_t> known;
   kernel.walk([&](Operation *op) {
     auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset);
     if (!offset || isa<AllocSharedOp, MBarrierOp>(op))
@@ -248,21 +271,22 @@ LogicalResult KernelReader::findScratch() {
       target = TargetInfo::get(module);
     if (failed(*target))
       return;
-    ModelBuffer memory{op, "SCRATCH"};
-    memory.offset = withChannels ? -1 : offset.getInt();
-    memory.versionBytes = getScratchBytes(op, **target);
-    if (memory.versionBytes == 0)
+    int64_t bytes = getScratchBytes(op, **target);
+    if (bytes == 0)
       return;
     scratchOps.insert(op);
-    for (const ModelBuffer &buffer : buffers)
-      for (int64_t version = 0; version < buffer.versions; ++version)
-        if (shareBytes(memory, 0, buffer, version)) {
-          memory.name = source.makeName("SCRATCH");
-          scratch.push_back(memory);
-          return;
-        }
+    if (withChannels)
+      return;
+    auto [it, isNew] = known.try_emplace(
+        {&getThread(op), offset.getInt(), bytes}, buffers.size());
+    scratchNumbers[op] = it->second;
+    if (!isNew)
+      return;
+    ModelBuffer memory{op, source.makeName("SCRATCH")};
+    memory.offset = offset.getInt();
+    memory.versionBytes = bytes;
+    buffers.push_back(memory);
   });
-  llvm::move(scratch, std::back_inserter(buffers));
   for (ModelBuffer &buffer : buffers) {
     buffer.first = numPlaces;
     numPlaces += buffer.getNumPlaces();
@@ -292,10 +316,8 @@ ModelBuffer *KernelReader::findBuffer(Value value) {
 }
 
 ModelBuffer *KernelReader::getScratch(Operation *op) {
-  for (ModelBuffer &buffer : buffers)
-    if (buffer.op == op && buffer.isScratch())
-      return &buffer;
-  return nullptr;
+  auto it = scratchNumbers.find(op);
+  return it == scratchNumbers.end() ? nullptr : &buffers[it->second];
 }
 
 /// Returns the parts of a version that a constant region touches; all parts
@@ -341,6 +363,10 @@ SmallVector<ModelAccess> KernelReader::getAccesses(Operation *op) {
     accesses.push_back({buffer, slot ? slot.getCursor() : Value(),
                         getParts(*buffer, access, isConstant), access.reads(),
                         access.writes(), access.atomic.has_value(), isMoving});
+    if (isRegion && access.writes() && !buffer->cells.empty()) {
+      accesses.back().offsets = access.region->offsets;
+      accesses.back().sizes = access.region->sizes;
+    }
   }
   return accesses;
 }

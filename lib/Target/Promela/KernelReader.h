@@ -36,6 +36,11 @@ struct ModelBuffer {
   /// Where accesses cut a version, by dimension: 0, 8, 16 for two halves of 16
   /// rows.
   llvm::SmallVector<llvm::SmallVector<int64_t>> cuts = {};
+  /// The extents of a version, and those of cells that copies with computed
+  /// offsets fill; none if no copy has such offsets.
+  llvm::SmallVector<int64_t> shape = {}, cells = {};
+  /// What all stores distribute to threads; null if they differ.
+  mlir::Type stored = {};
   /// Bytes of the arena, if memory is planned.
   int64_t offset = -1, versionBytes = 0;
   /// The channel that hands it on.
@@ -54,7 +59,16 @@ struct ModelAccess {
   bool reads, writes, isAtomic;
   /// It is at an offset that is no constant: other parts, maybe, each time.
   bool isMoving;
+  /// The region of a write to a version that has cells; none if its elements
+  /// may be anywhere.
+  llvm::SmallVector<mlir::OpFoldResult> offsets = {};
+  llvm::SmallVector<int64_t> sizes = {};
 };
+
+/// Returns whether the region of an access is one of a version: no view lies
+/// between that gives the bytes other coordinates.
+bool isRegionOfVersion(const tile::SharedAccess &access,
+                       const ModelBuffer &buffer);
 
 /// The parts of a kernel that a model has: its threads, its buffers, and the
 /// operations that the order of events depends on.
@@ -79,6 +93,8 @@ public:
   bool hasCopies() const { return withCopies; }
   bool hasLandings() const { return withLandings; }
   bool hasStores() const { return withStores; }
+  /// Whether threads store to different elements of one version.
+  bool hasStoredCells() const { return withStoredCells; }
   llvm::ArrayRef<Thread> getThreads() const { return threads; }
   const Thread &getThread(mlir::Operation *op) const;
   const std::vector<ModelBuffer> &getBuffers() const { return buffers; }
@@ -90,7 +106,7 @@ public:
   bool usesScratch(mlir::Operation *op) const {
     return scratchOps.contains(op);
   }
-  /// Returns the scratch memory of `op` if it shares bytes with buffers.
+  /// Returns the scratch memory of `op`, if it is planned.
   ModelBuffer *getScratch(mlir::Operation *op);
   /// Returns whether two buffers have a byte in common, in these versions.
   static bool shareBytes(const ModelBuffer &a, int64_t versionA,
@@ -109,7 +125,9 @@ private:
   mlir::LogicalResult findThreads();
   void findBuffers();
   void addBuffer(tile::AllocSharedOp alloc);
+  bool isOfOneThread(const ModelBuffer &buffer);
   void addCuts(ModelBuffer &buffer, const tile::SharedAccess &access);
+  void setCells(ModelBuffer &buffer);
   mlir::LogicalResult findScratch();
   void findFences();
   mlir::LogicalResult findEvents();
@@ -123,11 +141,13 @@ private:
   SourceText &source;
   bool withChannels = false, withFences = false, isPlanned = false;
   bool withMatmuls = false, withCopies = false, withLandings = false,
-       withStores = false;
+       withStores = false, withStoredCells = false;
   llvm::SmallVector<Thread> threads;
   std::vector<ModelBuffer> buffers;
   int64_t numPlaces = 0, numBarriers = 0;
   llvm::DenseSet<mlir::Operation *> events, kept, scratchOps;
+  /// The numbers of scratch memories in `buffers`.
+  llvm::DenseMap<mlir::Operation *, size_t> scratchNumbers;
   llvm::DenseSet<mlir::Value> needed, inFlight;
   llvm::SmallVector<mlir::Value> pending;
 };

@@ -136,16 +136,21 @@ void KernelReader::keep(Operation *op) {
       for (Value operand : op->getOperands()) {
         bool isPlace = operand.getType().isIntOrIndex() ||
                        isa<CursorType>(operand.getType());
-        // The offsets of a copy do not matter, its slots and barriers do.
+        // The slots and barriers of a copy matter. Its offsets only do where
+        // they distinguish parts of a fill.
         auto copy = dyn_cast<CopyOp>(op);
         if (copy ? operand == copy.getSignalSlot()
                  : (isPlace && !isa<AccessOpInterface>(op)) ||
                        (isa<GemmWaitOp>(op) && isInFlight(operand)))
           need(operand);
       }
-      for (const ModelAccess &access : getAccesses(op))
+      for (const ModelAccess &access : getAccesses(op)) {
         if (access.version)
           need(access.version);
+        for (OpFoldResult offset : access.offsets)
+          if (auto value = dyn_cast<Value>(offset))
+            need(value);
+      }
     }
   }
 }

@@ -54,11 +54,12 @@ typedef place_t {
   byte writers;  /* writes: of threads and copies */
   byte updaters; /* atomic updates */
   byte fills;    /* those of the writers that are asynchronous copies */
-  byte moving;   /* those of the fills with offsets that move */
   byte writer;   /* the process of the last writer */
   bool filled;   /* whether it has contents */
   bool unfenced; /* whether the asynchronous proxy may not see them */
-  short fill     /* in a channel: the number of the fill */
+  short fill;    /* in a channel: the number of the fill */
+  int cells      /* a set of bits: which elements are written */
+  stored_starts
 };
 place_t place[PLACES];
 
@@ -69,11 +70,12 @@ place_t place[PLACES];
 /* The threads of a role may store one after the other. */
 #define is_writable(p) (is_idle(p) || (place[p].readers == 0 && \
   place[p].updaters == 0 && place[p].fills == 0 && place[p].writer == _pid))
-/* Copies with offsets that move go to parts of their own. */
-#define is_fillable(p, moves) (is_idle(p) || ( \
+/* Copies to elements of their own fill a place together. */
+hidden int cells_;
+#define is_fillable(p, set) (is_idle(p) || ( \
   place[p].readers == 0 && place[p].updaters == 0 && \
   place[p].fills == place[p].writers && place[p].writer == _pid && \
-  (moves || place[p].moving == place[p].fills)))
+  (place[p].cells & (set)) == 0))
 
 /* What the last thread of each process has still to do, in its order. */
 mtype = {
@@ -96,16 +98,16 @@ byte arrivals[THREADS]; /* arrivals in its queue */
   end_late(t, writers, END_WRITE, p); \
   place[p].writer = _pid; \
   place[p].filled = true
-#define begin_fill(p, moves) \
+#define begin_fill(p, set) \
   place[p].writers++; \
   place[p].fills++; \
-  place[p].moving = place[p].moving + moves; \
+  place[p].cells = place[p].cells | (set); \
   place[p].writer = _pid; \
   place[p].filled = false
 #define end_fill(p) \
   place[p].writers--; \
   place[p].fills--; \
-  place[p].moving = (place[p].moving > 0 -> place[p].moving - 1 : 0); \
+  place[p].cells = (place[p].fills > 0 -> place[p].cells : 0); \
   place[p].filled = true
 
 /* A proxy fence: the asynchronous proxy sees all writes that have ended. */
@@ -114,7 +116,7 @@ byte arrivals[THREADS]; /* arrivals in its queue */
   do \
   :: units_ < PLACES -> \
     if \
-    :: place[units_].writers == 0 -> \
+    :: place[units_].writers == 0 && place[units_].updaters == 0 -> \
       place[units_].unfenced = false \
     :: else \
     fi; \
@@ -126,7 +128,7 @@ byte arrivals[THREADS]; /* arrivals in its queue */
 #define apply(t) \
   if \
   :: kind_ == END_READ -> place[at_].readers-- \
-  :: kind_ == END_WRITE -> place[at_].writers-- \
+  :: kind_ == END_WRITE -> end_write(at_) \
   :: kind_ == END_UPDATE -> place[at_].updaters-- \
   :: kind_ == END_FILL -> end_fill(at_) \
   :: kind_ == FENCE -> fence() \
@@ -234,7 +236,7 @@ typedef reader_t {
 #define end_fills(p) \
   place[p].writers = place[p].writers - place[p].fills; \
   place[p].fills = 0; \
-  place[p].moving = 0; \
+  place[p].cells = 0; \
   place[p].filled = true
 )";
 
@@ -339,8 +341,29 @@ short issued[THREADS];
 #define is_read_by_matmul(t, p) (matmuls[t]??[_, eval(p)])
 )";
 
+static constexpr llvm::StringLiteral kNoStoredCells = R"(
+#define stored_starts
+#define end_write(p) place[p].writers--
+)";
+
+static constexpr llvm::StringLiteral kStoredCells = R"(
+/* Threads store the same elements again, or others. */
+#define stored_starts ; int starts
+#define is_storable(p, set, start) (place[p].writers == 0 || \
+  (place[p].cells & (set)) == 0 || (place[p].starts & (start)) != 0)
+#define store_cells(p, set, start) \
+  place[p].cells = place[p].cells | (set); \
+  place[p].starts = place[p].starts | (start)
+#define end_write(p) \
+  place[p].writers--; \
+  place[p].cells = (place[p].writers > 0 -> place[p].cells : 0); \
+  place[p].starts = (place[p].writers > 0 -> place[p].starts : 0)
+)";
+
 std::string promela::getPrelude(const KernelReader &reader) {
-  std::string text = kPrelude.str();
+  std::string text =
+      reader.hasStoredCells() ? kStoredCells.str() : kNoStoredCells.str();
+  text += kPrelude;
   if (reader.hasCopies())
     text += kCopies;
   if (reader.hasCopies())

@@ -132,6 +132,7 @@ void ModelWriter::writeHead(ModelText &out) {
   out.line("#define QUEUE " + Twine(std::min<int64_t>(queue, 250)));
   out.append(getPrelude(reader));
   out.append(events->getRules());
+  out.append(getMemoryPrelude(reader));
 }
 
 void ModelWriter::writeInit(ModelText &out) {
@@ -142,6 +143,7 @@ void ModelWriter::writeInit(ModelText &out) {
     body.line("int " + name + ";");
   body.open("atomic {");
   events->initialize(body);
+  checkMemory(reader, body);
   inputs.choose(body);
   body.line("run kernel(" + getList(kernelParameters) + ")");
   body.close("};");

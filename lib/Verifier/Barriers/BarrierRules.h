@@ -60,6 +60,14 @@ public:
 
   State getInitial() const override { return parts.getInitial(); }
   bool finish(const State &state, Finding &finding) const override;
+  bool hasFreshWrites(mlir::Operation *loop) const override {
+    return llvm::any_of(model.fills, [&](const FillParts &fill) {
+      return fill.getFresh(loop) != 0;
+    });
+  }
+  void enterLoop(State &state, mlir::Operation *loop) const override {
+    parts.fills.enterLoop(state, loop);
+  }
   void reduce(State &state, bool inRoles) const override {
     parts.reduce(state, inRoles);
   }

@@ -54,7 +54,6 @@ void BarrierSteps::release(State &state, unsigned task, BarrierSlot slot,
       arriving.learn(rows.getPeer(row),
                      parts.peers.getCovered(row, known, peers));
   }
-  parts.fills.endFill(state, task);
 }
 
 /// An arrival by the copy unit, after all copies of `task` so far have landed.
@@ -69,7 +68,6 @@ void BarrierSteps::releaseCopies(State &state, unsigned task,
   for (unsigned row = rows.getExpected(0); row < rows.getNumOwn(); ++row)
     arriving.learn(row, clock[row]);
   parts.releasePhases(state, task, slot, /*byOneThread=*/false);
-  parts.fills.endFill(state, task);
 }
 
 Outcome BarrierSteps::arrive(State &state, unsigned task, MBarrierArriveOp op,
@@ -250,7 +248,6 @@ void BarrierSteps::synchronizeCluster(State &state, unsigned task) const {
 
 void BarrierSteps::closeGroup(State &state, unsigned task) const {
   parts.copies.closeGroup(state, task);
-  parts.fills.endFill(state, task);
 }
 
 void BarrierSteps::synchronize(State &state, unsigned task,

@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A word for each place has the writes of the present fill, and those of
-// earlier fills. A write leaves the word when the task's clock contains it, its
-// threads have synchronized, and a fence has made it visible. So does an atomic
-// update by any task, which does not begin a fill of its own. The difference
-// between the fills matters to writes that are fresh in a loop: they overlap
-// with themselves only if the loop starts again.
+// A word for each place has the open writes. A write leaves the word when the
+// task's clock contains it, its threads have synchronized, and a fence has made
+// it visible. So does an atomic update by any task. A write that is fresh in a
+// loop overlaps with itself only if the loop begins again, so the word also has
+// the writes of earlier runs of their loops.
 //
 // A buffer whose writes all overlap needs no word: a write that is not ordered
 // before the next one conflicts with it.
@@ -69,7 +68,7 @@ FillState::Conflicts FillState::getConflicts(const State &state, unsigned task,
       bool isOpen = (word >> write & 1) || isEarlier;
       bool isPart =
           !fill.overlap(access.write, write) ||
-          (write == access.write && fill.isFresh(write) && !isEarlier);
+          (write == access.write && fill.getFreshLoop(write) && !isEarlier);
       if (!isOpen || isPart || mayBeApart(write))
         continue;
       if (fill.isBy(write, FillParts::CpAsync))
@@ -96,14 +95,10 @@ void FillState::addWrite(State &state, const PlaceAccess &access,
       state[*first[access.buffer] + i] |= int64_t(1) << access.write;
 }
 
-void FillState::endFill(State &state, unsigned task) const {
+void FillState::enterLoop(State &state, Operation *loop) const {
   forEach([&](PlaceSet place, const FillParts &fill, unsigned word) {
-    uint64_t open = uint32_t(state[word]);
-    for (unsigned write = 0; write < fill.size(); ++write)
-      if ((open >> write & 1) && fill.isFresh(write) &&
-          fill.isByTask(write, task))
-        open |= uint64_t(1) << (write + kFills);
-    state[word] |= open;
+    uint64_t open = state[word] & fill.getFresh(loop);
+    state[word] |= open << kFills;
   });
 }
 
@@ -148,7 +143,7 @@ void FillState::print(raw_ostream &os, const State &state) const {
     VectorClockRef::printPlaces(os, place);
     os << ": ";
     VectorClockRef::printPlaces(os, uint32_t(state[word]));
-    os << ", of earlier fills ";
+    os << ", of earlier runs of their loops ";
     VectorClockRef::printPlaces(os, uint64_t(state[word]) >> kFills);
     os << "\n";
   });

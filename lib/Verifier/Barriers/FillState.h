@@ -47,9 +47,8 @@ public:
                          bool isCertain = false) const;
   /// `task` makes a write to `places`.
   void addWrite(State &state, const PlaceAccess &access, PlaceSet places) const;
-  /// `task` arrives at a barrier or closes a group: its next writes belong to
-  /// another fill.
-  void endFill(State &state, unsigned task) const;
+  /// A task begins `loop`: its earlier writes there may be to the same bytes.
+  void enterLoop(State &state, mlir::Operation *loop) const;
   /// Drops writes that are ordered before all later ones.
   void settle(State &state) const;
   /// Renumbers the versions of buffers, from version `base` on.
@@ -58,8 +57,8 @@ public:
   void print(llvm::raw_ostream &os, const State &state) const;
 
 private:
-  /// Bit w of a word: write w is open. Bit w + kFills: it is of an earlier
-  /// fill.
+  /// Bit w of a word: write w is open. Bit w + kFills: an execution of it in an
+  /// earlier run of its loop is.
   static constexpr unsigned kFills = 32;
 
   /// Calls `fn(place, fill, word)` for the places of mixed buffers.

@@ -82,6 +82,15 @@ void ChannelRules::performCommon(State &state, Operation *op) const {
   parts.contents.synchronize(state, barrier && barrier.getProxyFence());
 }
 
+bool ChannelRules::hasFreshWrites(Operation *loop) const {
+  return llvm::any_of(
+      model.channels, [&](const ChannelModel::Channel &channel) {
+        return llvm::any_of(channel.fills, [&](const FillParts &fill) {
+          return fill.getFresh(loop) != 0;
+        });
+      });
+}
+
 bool ChannelRules::finish(const State &state, Finding &finding) const {
   for (unsigned i = 0; i < model.channels.size(); ++i)
     for (int64_t slot = 0; slot < model.channels[i].depth; ++slot)

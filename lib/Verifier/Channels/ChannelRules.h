@@ -62,6 +62,10 @@ public:
   llvm::SmallVector<unsigned> getLinks(mlir::Operation *op) const override;
 
   State getInitial() const override { return parts.getInitial(); }
+  bool hasFreshWrites(mlir::Operation *loop) const override;
+  void enterLoop(State &state, mlir::Operation *loop) const override {
+    parts.contents.enterLoop(state, loop);
+  }
   bool finish(const State &state, Finding &finding) const override;
   int64_t getBase(const State &state, unsigned link) const override {
     return parts.transactions.getNextAcquire(state, link);

@@ -60,13 +60,25 @@ bool SlotContents::overlapsCopy(const State &state, const SlotAccess &access,
   for (auto [bit, write] : llvm::enumerate(channel.writes)) {
     auto [buffer, number] = write;
     bool isMade = state[getWord(slot, Writes)] >> bit & 1;
-    bool isPart = number == own && fill.isFresh(own);
+    bool isPart = number == own && fill.getFreshLoop(own) &&
+                  !(state[getWord(slot, Repeated)] >> bit & 1);
     if (isMade && buffer == access.buffer && !isPart &&
         (!isCertain || fill.overlapAlways(own, number)) &&
         (access.isCopy || fill.isCopy(number)) && fill.overlap(own, number))
       return true;
   }
   return false;
+}
+
+void SlotContents::enterLoop(State &state, Operation *loop) const {
+  model.forEachSlot([&](ChannelCursor slot) {
+    const ChannelModel::Channel &channel = model.getChannel(slot);
+    int64_t made = state[getWord(slot, Writes)];
+    for (auto [bit, write] : llvm::enumerate(channel.writes))
+      if ((made >> bit & 1) &&
+          channel.fills[write.first].getFreshLoop(write.second) == loop)
+        state[getWord(slot, Repeated)] |= int64_t(1) << bit;
+  });
 }
 
 std::optional<unsigned> SlotContents::getLooseRead(const State &state,

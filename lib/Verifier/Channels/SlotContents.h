@@ -48,7 +48,10 @@ public:
   /// The filling transaction ends.
   void endFill(State &state, ChannelCursor slot) const {
     state[getWord(slot, Writes)] = 0;
+    state[getWord(slot, Repeated)] = 0;
   }
+  /// A task begins `loop`: its writes there may be to the same bytes again.
+  void enterLoop(State &state, mlir::Operation *loop) const;
   /// Whether an asynchronous copy of this transaction may overlap `access`, or
   /// `access` is one, and overlaps an earlier write. With `isCertain`, whether
   /// they do for all values of their offsets.
@@ -100,6 +103,8 @@ private:
     Filled,
     /// The writes of the transaction that is being filled.
     Writes,
+    /// Those of them that were made in an earlier run of their loop.
+    Repeated,
     /// How many groups were closed after the one with the copy to the slot, or
     /// one of the constants below.
     Age,

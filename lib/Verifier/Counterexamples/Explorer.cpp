@@ -257,6 +257,8 @@ void Explorer::listFor(scf::ForOp loop, unsigned task, Trace &trace) {
   // A carried value may matter after the loop only.
   pass(loop.getInitArgs(), loop.getResults());
   pass(loop.getInitArgs(), loop.getRegionIterArgs());
+  if (iteration < upper && rules.hasFreshWrites(loop))
+    trace.events.push_back({loop, {}});
   bool isNegative = iteration < 0 || upper < 0;
   // The first loop has undefined behavior, the second one may be very long.
   if (step <= 0)
@@ -291,6 +293,15 @@ void Explorer::listWhile(scf::WhileOp loop, unsigned task, Trace &trace) {
 //===----------------------------------------------------------------------===//
 // Ordering events
 //===----------------------------------------------------------------------===//
+
+/// Performs an event, or begins a loop.
+static Outcome step(const Rules &rules, State &state, unsigned task,
+                    Operation *op, ArrayRef<int64_t> inputs, Finding &finding) {
+  if (!isa<scf::ForOp>(op))
+    return rules.step(state, task, op, inputs, finding);
+  rules.enterLoop(state, op);
+  return Outcome::Done;
+}
 
 std::optional<Counterexample>
 Explorer::tryScenario(const ScenarioInputs::Scenario &scenario) {
@@ -361,12 +372,13 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
         }
         Finding finding;
         Outcome outcome =
-            rules.step(state, task, event.op, event.inputs, finding);
+            step(rules, state, task, event.op, event.inputs, finding);
         if (outcome == Outcome::Blocked) {
           blocked[task] = finding;
           break;
         }
-        past.push_back({task, &event});
+        if (!isa<scf::ForOp>(event.op))
+          past.push_back({task, &event});
         if (outcome == Outcome::Wrong && finding.mayBeApart &&
             !overlapsEarlier(past))
           return std::nullopt;

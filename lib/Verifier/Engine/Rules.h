@@ -128,6 +128,11 @@ public:
   /// unchanged and `finding` holds the reason.
   Outcome step(State &state, unsigned task, mlir::Operation *op,
                llvm::ArrayRef<int64_t> inputs, Finding &finding) const;
+  /// Whether writes in `loop` have bytes of their own in each iteration. If so,
+  /// the rules have to know when a task begins it.
+  virtual bool hasFreshWrites(mlir::Operation *loop) const { return false; }
+  /// A task begins the first iteration of `loop`.
+  virtual void enterLoop(State &state, mlir::Operation *loop) const {}
   /// Checks the state after all tasks have ended. Returns false, with a
   /// finding, if a transaction or phase is left incomplete.
   virtual bool finish(const State &state, Finding &finding) const = 0;

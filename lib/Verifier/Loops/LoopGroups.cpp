@@ -284,6 +284,8 @@ void LoopGroups::beginIteration(Path &path, const LoopGroup &group,
                             values.get(path, loop.getStep()), 1 - factor));
     }
   for (Operation *loop : group.loops) {
+    if (isFirst && !path.findPeeled(loop))
+      context.rules.enterLoop(path.state, loop);
     path.forgetPeeled(loop);
     values.clearInner(path, loop);
   }

@@ -123,6 +123,8 @@ Progress LoopPeeling::beginIteration(Path &path, unsigned task) {
       values.set(path, result, value);
     return Progress::Made;
   }
+  if (!path.findPeeled(loop))
+    context.rules.enterLoop(path.state, loop);
   for (auto [argument, value] :
        llvm::zip_equal(loop.getRegionIterArgs(), carried))
     values.set(path, argument, value);

@@ -8,6 +8,8 @@
 #ifndef TILEWS_LIB_VERIFIER_SYMBOLIC_FILLPARTS_H
 #define TILEWS_LIB_VERIFIER_SYMBOLIC_FILLPARTS_H
 
+#include "Verifier/Symbolic/LinearOffsets.h"
+
 #include "tilews/Dialect/Tile/Analysis/Memory/SharedBuffers.h"
 
 namespace tilews::verifier {
@@ -23,18 +25,18 @@ namespace tilews::verifier {
 ///     write 2: tile.copy %A[%k, 0] to %a[%r, 0]     // row %r
 ///
 /// writes 0 and 1 do not overlap, write 2 may overlap both. Two executions of
-/// write 2 in one run of its loop do not overlap each other: it is `isFresh`.
+/// write 2 in one run of its loop do not overlap each other: it is fresh there.
 class FillParts {
 public:
-  /// `factor * root + constant`, of `size` elements. The root is an SSA value.
+  /// Elements of one dimension, from an offset on. None if it is not known.
   struct Range {
-    mlir::Value root;
-    int64_t factor, constant, size;
+    std::optional<LinearOffset> offset;
+    int64_t size;
 
     bool operator==(const Range &other) const {
-      return root == other.root && factor == other.factor &&
-             constant == other.constant && size == other.size;
+      return offset && offset == other.offset && size == other.size;
     }
+    bool isConstant() const { return offset && offset->terms.empty(); }
   };
 
   /// What writes to memory. Each kind ends in a way of its own.
@@ -57,8 +59,13 @@ public:
   /// Whether different threads may make two overlapping writes: not if both
   /// are stores of the same distribution of elements to threads.
   bool clash(unsigned a, unsigned b) const;
-  /// Whether each iteration of the loops around a write has bytes of its own.
-  bool isFresh(unsigned write) const { return writes[write].isFresh; }
+  /// The outermost loop around a write in a run of which all executions have
+  /// bytes of their own; null if there is none.
+  mlir::scf::ForOp getFreshLoop(unsigned write) const {
+    return writes[write].freshLoop;
+  }
+  /// The writes that are fresh in a loop, as a set of bits.
+  uint32_t getFresh(mlir::Operation *loop) const;
   /// Whether a copy makes the write, and not the threads of the task.
   bool isCopy(unsigned write) const { return isBy(write, CpAsync | Tma); }
   /// Whether one of `writers` makes the write.
@@ -82,7 +89,12 @@ private:
     unsigned task;
     /// A set of `Writer`: one, but for the write that stands for several.
     unsigned writers;
-    bool isFresh, isUpdate;
+    bool isUpdate;
+    /// Whether its elements may be anywhere, those of a scatter.
+    bool isScattered;
+    mlir::scf::ForOp freshLoop;
+    /// Whether any two executions write the same elements, or no common one.
+    bool isSteady;
     /// What distributes the elements to threads; null if unknown.
     mlir::Type stored;
     /// None if the bytes are not known.
@@ -90,16 +102,18 @@ private:
 
     bool operator==(const PartWrite &other) const {
       return task == other.task && writers == other.writers &&
-             isFresh == other.isFresh && isUpdate == other.isUpdate &&
-             stored == other.stored && ranges == other.ranges;
+             freshLoop == other.freshLoop && isUpdate == other.isUpdate &&
+             isScattered == other.isScattered && stored == other.stored &&
+             ranges == other.ranges;
     }
   };
 
   static std::optional<llvm::SmallVector<Range, 4>>
   getRanges(const tile::SharedAccess &access);
-  static Range getRange(mlir::OpFoldResult offset, int64_t size);
   static bool areDisjoint(const Range &a, const Range &b);
-  static bool isFresh(mlir::Operation *op, llvm::ArrayRef<Range> ranges);
+  static mlir::scf::ForOp findFreshLoop(mlir::Operation *op,
+                                        llvm::ArrayRef<Range> ranges);
+  static bool isSteady(mlir::scf::ForOp loop, llvm::ArrayRef<Range> ranges);
 
   llvm::SmallVector<PartWrite, 2> writes;
   bool mixed = false;

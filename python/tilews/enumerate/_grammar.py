@@ -266,6 +266,16 @@ FAMILIES = (
         once=True,
     ),
     Family(
+        "barriers and atomic updates of two roles",
+        "barriers",
+        (("E0", "S0", "C0"), ("W0", "G0", "R0"), ("W0", "G0", "R0")),
+        (3, 3, 3),
+        (2, 9),
+        _settings(_FEW),
+        once=True,
+        consumers_alike=True,
+    ),
+    Family(
         "barriers and cp.async",
         "barriers",
         (("E0", "K0", "N0"), ("W0", "L0", "R0")),

@@ -27,12 +27,33 @@ class LongRun:
         outcomes: how often each outcome was found.
         findings: what should not have happened, by input.
         seconds: how long all runs took.
+        inputs: distinguishes sets of inputs.
     """
 
-    def __init__(self, path: pathlib.Path | None, first: int = 0) -> None:
-        """Reads the state of a file, if there is one, else starts with `first`."""
+    def __init__(
+        self,
+        path: pathlib.Path | None,
+        first: int = 0,
+        *,
+        end: int | None = None,
+        inputs: str = "",
+    ) -> None:
+        """Reads the state of a file, if there is one, else starts with `first`.
+
+        Args:
+            path: the file.
+            first: the first input.
+            end: the number after the last input, if they have an end. A run after a
+                complete one starts anew.
+            inputs: distinguishes sets of inputs. A file about others is not read.
+        """
         self._path = path
+        self._end = end
         read = json.loads(path.read_text()) if path and path.exists() else {}
+        is_done = end is not None and read.get("next", first) >= end
+        if is_done or read.get("inputs", "") != inputs:
+            read = {}
+        self.inputs = inputs
         self.first: int = read.get("first", first)
         self.next: int = read.get("next", first)
         self.ahead: set[int] = set(read.get("ahead", []))
@@ -62,7 +83,8 @@ class LongRun:
         Yields:
             What `start` yields. The caller adds it to `outcomes` and `findings`.
         """
-        left = range(self.next, self.next + count)
+        end = self.next + count
+        left = range(self.next, end if self._end is None else min(end, self._end))
         numbers = [number for number in left if number not in self.ahead]
         saved = begin = time.monotonic()
         before = self.seconds

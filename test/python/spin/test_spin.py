@@ -23,14 +23,31 @@ needs_spin = pytest.mark.skipif(
 #: Both forms; copies by TMA and by cp.async; several warps; narrow integers; extents.
 SAMPLE = [
     "barriers/arrivals:other_warps_are_slow",
+    "barriers/atomics:fence_before_the_update",
     "barriers/arrivals:producer_of_four_warps",
     "barriers/arrivals:all_warps_arrive",
     "barriers/arrivals:expected_before_the_slot_is_free",
+    "barriers/exclusions:buffer_of_one_role",
     "barriers/fills:one_half_by_tma",
+    "barriers/fills:offsets_in_narrow_integers",
+    "barriers/fills:loop_over_parts_runs_again",
+    "barriers/fills:stores_are_shifted",
+    "barriers/fills:stores_by_the_same_threads",
+    "barriers/fills:synchronized_scatters",
+    "barriers/fills:tail_in_the_loop",
     "barriers/fills:no_arrival_by_copies",
     "barriers/fills:leaves_its_copies_pending",
     "barriers/arrivals:waits_again_after_the_release",
     "barriers/exclusions:step_of_zero",
+    "barriers/memory-plan:apart",
+    "barriers/memory-plan:at_the_same_time",
+    "barriers/memory-plan:barriers_at_odd_bytes",
+    "barriers/memory-plan:barriers_in_a_buffer",
+    "barriers/memory-plan:buffer_after_the_end",
+    "barriers/memory-plan:buffer_at_odd_bytes",
+    "barriers/thread-order:scratch_only",
+    "barriers/thread-order:scratch_used_twice_in_order",
+    "channels/fills:parts_overlap",
     "channels/transactions:missing_wait",
     "loops/integers:counts_from_an_unsigned_flag",
     "loops/integers:extended_with_and_without_sign",
@@ -152,10 +169,38 @@ def test_schedules_of_passes():
         assert found.outcome == "agreed", found
 
 
+@needs_spin
+def test_corpus_runs_go_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(spin_corpus, "made", lambda: iter(()))
+    state = str(tmp_path / "state.json")
+    options = ["--only", "memory-plan:buffer_a", "--state", state]
+    for arguments, lines in (
+        (["--count", "1"], ["1 kernels", "1 agreed"]),
+        ([], ["2 kernels", "2 agreed"]),
+        (["--count", "1"], ["1 kernels", "1 agreed"]),
+    ):
+        assert spin_corpus.main([*options, *arguments]) == 0
+        printed = capsys.readouterr().out
+        assert all(line in printed for line in lines), printed
+
+
+def test_findings():
+    """Disagreements, and models that Spin cannot read, but not long searches."""
+    for verdict, outcome, reason, is_finding in (
+        ("proved", "right", "", False),
+        ("proved", "wrong", "deadlock", True),
+        ("wrong", "right", "", True),
+        ("proved", "declined", "<stdin>:1:1: error: is not exported", False),
+        ("proved", "unknown", "out of memory", False),
+        ("proved", "unknown", "spin: syntax error", True),
+    ):
+        found = spin.Comparison(verdict, "", spin.SpinVerdict(outcome, reason))
+        assert spin_corpus.is_finding(found) == is_finding
+
+
 def test_lists_name_cases(corpus):
     names = {*corpus, *(case.name for case in (*pipelined_zoo.CASES, *scheduled.ALL))}
-    listed = {*spin_corpus.DIFFERENCES, *spin_corpus.OPTIONS}
-    assert {name.split("-sm_")[0] for name in listed} <= names
+    assert {name.split("-sm_")[0] for name in spin_corpus.OPTIONS} <= names
 
 
 def test_missing_spin(monkeypatch):

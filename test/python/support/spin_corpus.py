@@ -1,22 +1,24 @@
 """The kernels on which Spin and the verifier are compared.
 
-    python test/python/support/spin_corpus.py [--jobs N] [--only TEXT]
+    python test/python/support/spin_corpus.py [--jobs N] [--only TEXT] [--state FILE]
 
 compares them on all cases of the `.edits` files, and on the schedules that the passes
 make of the kernels of `pipelined_zoo` and `scheduled`, with channels and with barriers.
-It fails if an outcome is neither an agreement nor listed in `DIFFERENCES`, and prints
-all that is no agreement.
+It fails if they disagree on one, and prints all that is no agreement. With `--state`,
+a run that is interrupted goes on where it was; after a complete run, the next one
+starts anew.
 """
 
 from __future__ import annotations
 
 import argparse
-import collections
 import concurrent.futures
 import dataclasses
+import hashlib
 import pathlib
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 ROOT = pathlib.Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT / "test/python"), str(ROOT)]
@@ -24,19 +26,10 @@ sys.path[:0] = [str(ROOT / "test/python"), str(ROOT)]
 from kernels import pipelined_zoo, scheduled  # noqa: E402
 from support import edited_kernels  # noqa: E402
 from tilews import ir, passes, spin  # noqa: E402
+from tilews.fuzz.long_run import LongRun  # noqa: E402
 
 CASES = ROOT / "test/lit/Verifier"
 _VERDICTS = {"PROVED": "proved", "WRONG": "wrong", "UNPROVED": "unsupported"}
-
-#: Classes of outcomes other than agreement; docs/promela.md has their criteria.
-DIFFERENCES = {
-    "barriers/exclusions:buffer_of_one_role": "a buffer that one role alone uses",
-    "barriers/thread-order:scratch_only": "scratch memory used again",
-    "barriers/thread-order:scratch_used_twice": "scratch memory used again",
-    "barriers/fills:even_parts_twice": "copies to varying parts of a slot",
-    "barriers/fills:tail_in_the_loop": "copies to varying parts of a slot",
-    "channels/fills:parts_overlap": "copies to varying parts of a slot",
-}
 
 #: Inputs of kernels whose faults show beyond the bound.
 OPTIONS: dict[str, dict] = {
@@ -109,38 +102,79 @@ def made() -> Iterator[CorpusKernel]:
 
 def judge(entry: CorpusKernel) -> tuple[CorpusKernel, spin.Comparison]:
     """Asks Spin about a kernel."""
-    found = spin.check(entry.text, seconds=120, **OPTIONS.get(entry.name, {}))
+    found = spin.check(entry.text, seconds=40, **OPTIONS.get(entry.name, {}))
     return entry, spin.Comparison(entry.verdict, entry.reason, found)
 
 
-def is_expected(entry: CorpusKernel, found: spin.Comparison) -> bool:
-    """Whether the outcome is an agreement, or the known difference."""
-    is_difference = found.outcome not in ("agreed", "open")
-    return is_difference == (entry.name in DIFFERENCES)
+def describe(found: spin.Comparison) -> str:
+    """A class of outcomes; for kernels without a verdict of Spin with the reason."""
+    if found.outcome != "open":
+        return found.outcome
+    if found.spin.outcome == "declined":
+        reason = re.sub(r"^.*?error: ('[\w.]+' op )?", "", found.spin.reason)
+        if "has no schedule" in reason:
+            return "without a schedule"
+        reason = reason.split("\n")[0].removeprefix("is not exported to Promela: ")
+        return f"declined: {reason}"
+    if found.spin.outcome == "unknown":
+        return f"no end: {found.spin.reason}"
+    return f"unsupported by the verifier, {found.spin.outcome} for Spin"
 
 
-def main() -> None:
+def is_finding(found: spin.Comparison) -> bool:
+    """Whether the two disagree, or Spin could not read the model."""
+    if found.outcome == "open":
+        return found.spin.outcome == "unknown" and not found.spin.is_exhausted
+    return found.outcome != "agreed"
+
+
+def judge_all(
+    corpus: Sequence[CorpusKernel], numbers: Sequence[int], jobs: int
+) -> Iterator[tuple[int, tuple[CorpusKernel, spin.Comparison]]]:
+    """Yields the numbers of kernels with what :func:`judge` returns, in any order."""
+    pool = concurrent.futures.ProcessPoolExecutor(jobs)
+    try:
+        started = {pool.submit(judge, corpus[number]): number for number in numbers}
+        for done in concurrent.futures.as_completed(started):
+            yield started[done], done.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def digest(corpus: Sequence[CorpusKernel]) -> str:
+    """A number that changes with the list of kernels."""
+    return hashlib.sha256(repr(corpus).encode()).hexdigest()[:16]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="part of the names")
-    arguments = parser.parse_args()
-    chosen = [each for each in (*edited(), *made()) if arguments.only in each.name]
-    counts: collections.Counter[str] = collections.Counter()
-    unexpected = 0
-    with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
-        for entry, found in pool.map(judge, chosen):
-            if "has no schedule" in found.spin.reason:
-                counts["without a schedule"] += 1
-                continue
-            counts[found.outcome] += 1
-            is_known = is_expected(entry, found)
-            unexpected += not is_known
-            if found.outcome != "agreed":
-                known = DIFFERENCES.get(entry.name, "") if is_known else "UNEXPECTED"
-                print(f"{entry.name}: {found}\n  {known}\n", flush=True)
-    print(", ".join(f"{outcome}: {n}" for outcome, n in counts.items()))
-    sys.exit(unexpected > 0)
+    parser.add_argument("--count", type=int, help="kernels to compare; default all")
+    parser.add_argument(
+        "--state", type=pathlib.Path, help="file with what was found so far"
+    )
+    options = parser.parse_args(arguments)
+    corpus = [each for each in (*edited(), *made()) if options.only in each.name]
+    known = LongRun(options.state, end=len(corpus), inputs=digest(corpus))
+    count = len(corpus) if options.count is None else options.count
+    try:
+        for number, (entry, found) in known.run(
+            count, lambda numbers: judge_all(corpus, numbers, options.jobs)
+        ):
+            outcome = describe(found)
+            known.outcomes[outcome] += 1
+            if is_finding(found):
+                known.findings[str(number)] = f"{entry.name}: {found}"
+            if outcome not in ("agreed", "without a schedule"):
+                print(f"{entry.name}: {found}\n", flush=True)
+    except KeyboardInterrupt:
+        print("interrupted")
+    print(known.describe("kernels"))
+    for finding in known.findings.values():
+        print(f"DISAGREEMENT {finding}")
+    return 1 if known.findings else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

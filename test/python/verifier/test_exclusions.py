@@ -23,7 +23,6 @@ FAULTS = {
     "roles_write_the_same_element": ("nothing orders after a write", {}),
     "buffer_of_no_channel": (r"expected a tile\.barrier", {}),
     "buffer_of_one_role": (r"expected a tile\.barrier", {}),
-    "loop_over_parts_runs_again": ("to which a copy is under way", {}),
     "exchanges": ("nothing orders after a write", {}),
     "endless_loop": ("the kernel may be endless", {}),
     "step_of_zero": ("expected a positive one", {"m": 0}),
