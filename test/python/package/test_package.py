@@ -106,3 +106,45 @@ def test_uses_between_modules_are_refused():
                 call()
         del other, theirs, user, calls, call
         assert mine.operation.verify()
+
+
+def test_moves_that_would_break_the_ir_are_refused():
+    text = "%0 = arith.constant 1 : index\n%1 = arith.addi %0, %0 : index"
+    with ir.Context(), ir.Location.unknown():
+        module, other = ir.Module.parse(text), ir.Module.parse("")
+        constant, total = module.body.operations
+        place = ir.InsertionPoint(total)
+        calls = (
+            (lambda: module.body.append(other.operation), "of a module"),
+            (lambda: other.operation.move_before(total), "of a module"),
+            (lambda: other.operation.move_after(total), "of a module"),
+            (lambda: total.move_before(module.operation), "in no block"),
+            (
+                lambda: constant.result.replace_all_uses_with(constant.result),
+                "cannot replace itself",
+            ),
+        )
+        for call, message in calls:
+            with pytest.raises(ValueError, match=message):
+                call()
+        made = constant.operation.clone(ip=False).operation
+        total.detach_from_parent()
+        with pytest.raises(ValueError, match="has left its block"):
+            place.insert(made)
+        assert module.operation.verify()
+
+
+def test_detached_operations_can_be_moved_into_a_block():
+    text = "%0 = arith.constant 1 : index\n%1 = arith.addi %0, %0 : index"
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        constant, total = module.body.operations
+        first = constant.operation.clone(ip=False).operation
+        last = constant.operation.clone(ip=False).operation
+        first.move_before(constant)
+        last.move_after(total)
+        del constant, total
+        assert first.attached and last.attached
+        assert [*module.body.operations][0].operation == first
+        assert [*module.body.operations][3].operation == last
+        module.operation.verify()
