@@ -67,9 +67,8 @@ DESCRIPTIONS = {
 
 #: The memory that a worker may take beyond what it has at the start, in bytes.
 MEMORY = 2 << 30
-#: Seconds for one input, inputs for one worker, and for one context. An input is
-#: verified up to seven times, and each proof ends after nine seconds at the latest.
-TIMEOUT = 100.0
+#: Seconds of the processor for one input, inputs for one worker, and for one context.
+TIMEOUT = 10.0
 LIFETIME = 10_000
 CONTEXT_LIFE = 200
 

@@ -22,7 +22,7 @@ from tilews.fuzz import apart
 from tilews.fuzz.long_run import LongRun
 
 ROOT = Path(__file__).parents[2]
-#: Seconds for one sequence, sequences for one process.
+#: Seconds of the processor for one sequence, sequences for one process.
 TIMEOUT = 10.0
 LIFETIME = 200
 #: The memory of a process: what it has at the start, and this more.
