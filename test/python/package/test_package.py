@@ -127,11 +127,39 @@ def test_moves_that_would_break_the_ir_are_refused():
         for call, message in calls:
             with pytest.raises(ValueError, match=message):
                 call()
+        with pytest.raises(ValueError, match="use a value of the operation"):
+            constant.detach_from_parent()
         made = constant.operation.clone(ip=False).operation
         total.detach_from_parent()
         with pytest.raises(ValueError, match="has left its block"):
             place.insert(made)
         assert module.operation.verify()
+
+
+def test_ir_of_several_contexts_is_not_mixed():
+    text = "%0 = arith.constant 1 : index\n%1 = arith.addi %0, %0 : index"
+    one, two = (ir.Module.parse(text, ir.Context()) for _ in range(2))
+    mine, total = one.body.operations
+    theirs, _ = two.body.operations
+    detached = mine.operation.clone(ip=False).operation
+    place = total.location
+    calls = (
+        lambda: two.body.append(total),
+        lambda: two.body.append(detached),
+        lambda: total.move_before(theirs),
+        lambda: detached.move_after(theirs),
+        lambda: theirs.result.replace_all_uses_with(mine.result),
+        lambda: total.attributes.__setitem__("a", theirs.attributes["value"]),
+        lambda: ir.Operation.create("a.b", operands=[theirs.result], loc=place),
+        lambda: ir.Operation.create("a.b", results=[theirs.result.type], loc=place),
+        lambda: ir.Operation.create(
+            "a.b", attributes={"a": theirs.attributes["value"]}, loc=place
+        ),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match="of another context"):
+            call()
+    assert one.operation.verify() and two.operation.verify()
 
 
 def test_detached_operations_can_be_moved_into_a_block():
