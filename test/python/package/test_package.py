@@ -173,6 +173,6 @@ def test_detached_operations_can_be_moved_into_a_block():
         last.move_after(total)
         del constant, total
         assert first.attached and last.attached
-        assert [*module.body.operations][0].operation == first
-        assert [*module.body.operations][3].operation == last
+        found = [each.operation for each in module.body.operations]
+        assert found[0] == first and found[3] == last
         module.operation.verify()
