@@ -13,6 +13,7 @@ import functools
 import os
 import random
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -67,9 +68,10 @@ DESCRIPTIONS = {
 
 #: The memory that a worker may take beyond what it has at the start, in bytes.
 MEMORY = 2 << 30
-#: Seconds for one input, inputs for one worker, and for one context. An input is
-#: verified up to seven times, and each proof ends after nine seconds at the latest.
-TIMEOUT = 100.0
+#: Seconds of the processor for one compilation or pass; for all that is done with one
+#: input, which is compiled three times; inputs for one worker, and for one context.
+COMPILE_SECONDS = 10.0
+TIMEOUT = 60.0
 LIFETIME = 10_000
 CONTEXT_LIFE = 200
 
@@ -114,14 +116,24 @@ class Checker:
             return parse(f"builtin.module(gpu.module({name}))")
 
     def _run(self, name: str, operation) -> bool:
+        begin = time.process_time()
         try:
             self.managers[name].run(operation)
         except self.ir.MLIRError:
             return False
+        finally:
+            seconds = time.process_time() - begin
+            if seconds > COMPILE_SECONDS:
+                self.slow = f"{name} takes {seconds:.0f} seconds"
         return True
 
-    def check(self, text: str) -> str:
-        """Runs one input; returns the last stage that it reached."""
+    def check(self, text: str) -> str | apart.ProcessFailure:
+        """Runs one input; returns the last stage that it reached, or what is slow."""
+        self.slow = ""
+        stage = self._check(text)
+        return apart.ProcessFailure("hang", self.slow) if self.slow else stage
+
+    def _check(self, text: str) -> str:
         if self.used >= CONTEXT_LIFE:
             self._renew()
         self.used += 1

@@ -121,6 +121,24 @@ static LogicalResult checkAtomics(gpu::GPUFuncOp kernel) {
   return failure(result.wasInterrupted());
 }
 
+/// Fails if a load or store of one element is of a type without a width, such
+/// as a complex number.
+static LogicalResult checkElements(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([](Operation *op) {
+    if (!isa<memref::LoadOp, memref::StoreOp>(op))
+      return WalkResult::advance();
+    unsigned position = isa<memref::LoadOp>(op) ? 0 : 1;
+    auto type = cast<MemRefType>(op->getOperand(position).getType());
+    if (type.getElementType().isIntOrIndexOrFloat())
+      return WalkResult::advance();
+    op->emitOpError("cannot access an element of ")
+        << type << ": expected integers, indices or floats, found "
+        << type.getElementType();
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LoweringContext::LoweringContext(const TargetLowering &target,
                                  gpu::GPUFuncOp kernel)
     : target(target), block({0, getNumThreads(kernel), 0}),
@@ -296,7 +314,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   LoweringContext lowering(target, kernel);
   if (failed(checkRoles(kernel, target.info)) ||
       failed(checkFragments(kernel)) || failed(checkChannels(kernel)) ||
-      failed(checkAtomics(kernel)) ||
+      failed(checkAtomics(kernel)) || failed(checkElements(kernel)) ||
       failed(checkConstants(kernel, target.indexBitwidth)) ||
       failed(checkIndexBuffers(kernel, target.indexBitwidth)))
     return failure();

@@ -19,6 +19,8 @@ Result = TypeVar("Result")
 
 #: Seconds between two looks of an idle process at whether its parent is alive.
 _PATIENCE = 2.0
+#: Seconds of the processor; a process that takes less all the time is blocked.
+_LITTLE = 0.01
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,13 +52,40 @@ class _Worker(Generic[Item, Result]):
         theirs.close()
         self.count = 0
         self.item = item
+        #: When to look whether the item takes too long.
         self.deadline = 0.0
+        self._timeout = self._begin = self._seen = 0.0
 
     def start(self, item: Item, timeout: float) -> None:
         self.count += 1
         self.item = item
         self.deadline = time.monotonic() + timeout
+        self._timeout = timeout
+        self._begin = self._seen = self._read_time()
         self.results.send(item)
+
+    def is_late(self) -> bool:
+        """Whether the item takes too long. If not, the deadline is a later one.
+
+        The time of the processor counts, so that a busy machine makes no hang.
+        """
+        if time.monotonic() < self.deadline:
+            return False
+        seen, self._seen = self._seen, self._read_time()
+        left = self._timeout - (self._seen - self._begin)
+        if left <= 0 or self._seen - seen < _LITTLE:
+            return True
+        self.deadline = time.monotonic() + max(left, 1.0)
+        return False
+
+    def _read_time(self) -> float:
+        """Seconds of the processor that the process has taken."""
+        try:
+            stat = pathlib.Path(f"/proc/{self._process.pid}/stat").read_text()
+        except OSError:  # It has ended.
+            return self._seen
+        ticks = map(int, stat.rpartition(")")[2].split()[11:15])
+        return sum(ticks) / os.sysconf("SC_CLK_TCK")
 
     def finish(self) -> Result | ProcessFailure:
         """The result of the item that was started, or why there is none."""
@@ -91,7 +120,8 @@ def run(
             not be at the top level of a module. Items and results are pickled.
         items: What to work on, in this order.
         jobs: The number of processes.
-        timeout: Seconds for one item. A process that takes longer is killed.
+        timeout: Seconds of the processor for one item. A process that takes more, or
+            that takes none for so long, is killed.
         lifetime: Items for one process. The next ones are for a new process.
         begin: is called in each process before its first item.
 
@@ -127,8 +157,7 @@ def _wait(workers: list[_Worker[Any, Any]]) -> list[_Worker[Any, Any]]:
     while True:
         seconds = min(each.deadline for each in workers) - time.monotonic()
         ready = connection.wait([each.results for each in workers], max(seconds, 0))
-        now = time.monotonic()
-        found = [e for e in workers if e.results in ready or e.deadline <= now]
+        found = [e for e in workers if e.results in ready or e.is_late()]
         if found:
             return found
 

@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import io
 import re
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -45,6 +46,9 @@ DEFERRED = (*ANNOTATIONS, "tile-lower-persistent", "canonicalize", "tile-infer-l
 #: Has to prove schedules, wherever the pipelines run it.
 VERIFIER = "tile-verify-schedule"
 
+#: Seconds of the processor for the passes of one chip, or for an emission.
+COMPILE_SECONDS = 10.0
+
 #: Operations that a block may execute, many times what any kernel here needs.
 MOST_STEPS = 20_000_000
 
@@ -66,6 +70,7 @@ class FuzzFinding:
             * ``alarm``: the verifier refuses a schedule that runs without a fault;
             * ``unverified``: the verifier cannot decide on a schedule;
             * ``emit``: no device code can be generated;
+            * ``slow``: the compilation takes more than :data:`COMPILE_SECONDS`;
             * ``launch``: a GPU refuses the kernel;
             * ``crash`` and ``hang``: the process crashes or hangs;
             * ``memory``: the process takes more than 2 GiB.
@@ -202,6 +207,8 @@ class _Steps:
         self._bytes = _to_bytes(self.module)
         #: Whether a pass has changed the module since the last simulation.
         self._is_new = False
+        #: Seconds by pass.
+        self._seconds: dict[str, float] = {}
 
     def run(self, each: bool) -> Iterator[FuzzFinding]:
         """The first fault.
@@ -220,7 +227,7 @@ class _Steps:
                 found = self._verify(names[number - 1])
             else:
                 try:
-                    passes.run(self.module, step)
+                    self._run_pass(step)
                 except CompileError as error:
                     if _is_limit(str(error)):
                         return
@@ -234,6 +241,23 @@ class _Steps:
             if found:
                 yield found
                 return
+        yield from self._find_slow()
+
+    def _run_pass(self, step: str) -> list[str]:
+        """Runs a pass, and adds its time."""
+        begin = time.process_time()
+        try:
+            return passes.run(self.module, step)
+        finally:
+            name = step.partition("{")[0]
+            before = self._seconds.get(name, 0.0)
+            self._seconds[name] = before + time.process_time() - begin
+
+    def _find_slow(self) -> Iterator[FuzzFinding]:
+        if sum(self._seconds.values()) > COMPILE_SECONDS:
+            order = sorted(self._seconds.items(), key=lambda each: -each[1])
+            text = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in order[:3])
+            yield self._find("slow", "all passes", text)
 
     def _is_due(self, name: str) -> bool:
         """Whether to simulate after a pass that has just run."""
@@ -262,7 +286,7 @@ class _Steps:
     def _verify(self, name: str) -> FuzzFinding | None:
         """Expects a proof; `name` is the pass before."""
         try:
-            messages = passes.run(self.module, VERIFIER)
+            messages = self._run_pass(VERIFIER)
         except CompileError as error:
             found = self._simulate(POLICIES, name)
             return found or self._find("alarm", name, _errors(error))
@@ -301,12 +325,16 @@ def _is_limit(message: str) -> bool:
 
 
 def _emit(module: ir.Module, seed: int, chip: str) -> Iterator[FuzzFinding]:
+    begin = time.process_time()
+    step = f"emission for {chip}"
     try:
         compile_module(module, chip).asm  # noqa: B018 (it is made when asked for)
     except CompileError as error:
         message = _errors(error)
         if not _is_limit(message):
-            yield FuzzFinding(seed, "emit", f"emission for {chip}", message)
+            yield FuzzFinding(seed, "emit", step, message)
+    if (seconds := time.process_time() - begin) > COMPILE_SECONDS:
+        yield FuzzFinding(seed, "slow", step, f"took {seconds:.1f} s")
 
 
 def _errors(error: CompileError) -> str:

@@ -11,8 +11,9 @@ from .check import FuzzFinding, Options, check
 from .generator import generate
 from .random_program import RandomProgram
 
-#: Seconds for one kernel, and kernels for one process.
-TIMEOUT = 600.0
+#: Seconds of the processor for one kernel with all its simulations, and kernels for
+#: one process. The compilation has a limit of its own: `check.COMPILE_SECONDS`.
+TIMEOUT = 120.0
 LIFETIME = 250
 
 #: Memory of a process, in bytes, above which its kernel is a finding.

@@ -6,14 +6,14 @@ import functools
 import hashlib
 from typing import Any
 
-from .. import ir, passes
-from ..errors import CompileError
+from .. import ir
+from ..passmanager import PassManager
 from . import _edits
 
 #: Lowers channels to barriers and removes dead operations.
 _PASSES = (
-    "tile-lower-channels,canonicalize,cse,remove-dead-values,"
-    "int-range-optimizations,canonicalize,cse"
+    "builtin.module(gpu.module(tile-lower-channels,canonicalize,cse,remove-dead-values,"
+    "int-range-optimizations,canonicalize,cse))"
 )
 
 
@@ -68,15 +68,21 @@ def program(module: ir.Module) -> str | None:
     Returns:
         The text; None if the channels cannot be lowered.
     """
-    copy = ir.Module.parse(str(module), context=module.context)
-    try:
-        passes.run(copy, _PASSES)
-    except CompileError:
-        return None
-    return _CanonicalText(copy).text
+    return program_of_text(str(module), module.context)
 
 
 @functools.lru_cache(maxsize=512)
 def program_of_text(text: str, context: ir.Context) -> str | None:
     """:func:`program` of a module in text form, cached."""
-    return program(ir.Module.parse(text, context=context))
+    module = ir.Module.parse(text, context=context)
+    try:
+        _get_passes(context).run(module.operation)
+    except ir.MLIRError:
+        return None
+    return _CanonicalText(module).text
+
+
+@functools.lru_cache(maxsize=512)
+def _get_passes(context: ir.Context) -> PassManager:
+    """The passes, whose patterns are collected once for a context."""
+    return PassManager.parse(_PASSES, context)

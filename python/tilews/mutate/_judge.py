@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -125,6 +126,8 @@ class Judge:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
+        # Rules compare many mutants with the orders of one original.
+        self._orders = functools.lru_cache(maxsize=256)(self._read_orders)
         module = subject.build(subject.target)
         self._launches = []
         for name, arguments in subject.launches.items():
@@ -224,7 +227,13 @@ class Judge:
         Copies land as late as they may. None if a launch fails, or if the role's
         barriers order more than its accesses.
         """
-        lowered = _copy(module)
+        return self._orders(str(module), module.context, role)
+
+    def _read_orders(
+        self, text: str, context: ir.Context, role: str
+    ) -> list[Order] | None:
+        """:meth:`orders` of a module in text form."""
+        lowered = ir.Module.parse(text, context=context)
         passes.run(lowered, "tile-lower-channels")
         for op in _edits.walk(lowered.operation):
             is_meant = op.name == "tile.role" and _protocol.name_of(op) == role

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import collections
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 from .. import ir, sim
@@ -42,12 +43,31 @@ class OrderedAccess:
     accesses: tuple[_Bytes, ...]
     is_under_way: bool
 
+    @functools.cached_property
+    def _spans(self) -> dict[int, tuple[int, int, bool]]:
+        """By memory the first and last byte accessed, and whether any is written."""
+        found: dict[int, tuple[int, int, bool]] = {}
+        for memory, first, last, writes in self.accesses:
+            low, high, any_written = found.get(memory, (first, last, writes))
+            span = min(low, first), max(high, last), any_written or writes
+            found[memory] = span
+        return found
+
     def conflicts(self, later: OrderedAccess) -> bool:
         """Whether the order of the two can affect a result."""
         if later.op in _PUBLISHING or self.op in _PUBLISHING:
             return True
         if later.op in _SIGNALS:
             return self.is_under_way
+        spans = later._spans
+        if not any(
+            memory in spans
+            and first < spans[memory][1]
+            and spans[memory][0] < last
+            and (writes or spans[memory][2])
+            for memory, (first, last, writes) in self._spans.items()
+        ):
+            return False
         return any(
             memory == other and first < end and begin < last and (writes or changes)
             for memory, first, last, writes in self.accesses

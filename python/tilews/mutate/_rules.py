@@ -26,8 +26,11 @@ def rule(function: Rule) -> Rule:
 
 def original_of(mutant: Mutant) -> ir.Module:
     """A copy of the module that a mutant was made of, in the mutant's context."""
-    text = str(list(_edits.ancestors(mutant.op))[-1])
-    return ir.Module.parse(text, context=mutant.module.context)
+    return ir.Module.parse(_original_text(mutant), context=mutant.module.context)
+
+
+def _original_text(mutant: Mutant) -> str:
+    return str(list(_edits.ancestors(mutant.op))[-1])
 
 
 @rule
@@ -40,7 +43,7 @@ def same_program(mutant: Mutant) -> bool:
     in kernels without roles, and of equal values with different names. Premise for all
     mutants of such kernels: executed literally, their transactions terminate.
     """
-    expected = program_of_text(str(original_of(mutant)), mutant.module.context)
+    expected = program_of_text(_original_text(mutant), mutant.module.context)
     return expected is not None and expected == program(mutant.module)
 
 

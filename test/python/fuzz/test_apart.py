@@ -41,6 +41,21 @@ def test_a_hang_is_a_result():
     assert found[1] == apart.ProcessFailure("hang", "the process took too long")
 
 
+def test_the_time_of_the_processor_counts():
+    def work(item):
+        begin = time.process_time()
+        while time.process_time() < begin + item:
+            pass
+        return item
+
+    found = run(work, [0, 60, 0.5], timeout=1.0)
+    assert found == {
+        0: 0,
+        60: apart.ProcessFailure("hang", "the process took too long"),
+        0.5: 0.5,
+    }
+
+
 def test_processes_end_after_some_items():
     found = run(lambda item: os.getpid(), range(6), jobs=1, lifetime=2)
     assert found[0] == found[1] != found[2] == found[3] != found[4] == found[5]

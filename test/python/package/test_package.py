@@ -106,3 +106,73 @@ def test_uses_between_modules_are_refused():
                 call()
         del other, theirs, user, calls, call
         assert mine.operation.verify()
+
+
+def test_moves_that_would_break_the_ir_are_refused():
+    text = "%0 = arith.constant 1 : index\n%1 = arith.addi %0, %0 : index"
+    with ir.Context(), ir.Location.unknown():
+        module, other = ir.Module.parse(text), ir.Module.parse("")
+        constant, total = module.body.operations
+        place = ir.InsertionPoint(total)
+        calls = (
+            (lambda: module.body.append(other.operation), "of a module"),
+            (lambda: other.operation.move_before(total), "of a module"),
+            (lambda: other.operation.move_after(total), "of a module"),
+            (lambda: total.move_before(module.operation), "in no block"),
+            (
+                lambda: constant.result.replace_all_uses_with(constant.result),
+                "cannot replace itself",
+            ),
+        )
+        for call, message in calls:
+            with pytest.raises(ValueError, match=message):
+                call()
+        with pytest.raises(ValueError, match="use a value of the operation"):
+            constant.detach_from_parent()
+        made = constant.operation.clone(ip=False).operation
+        total.detach_from_parent()
+        with pytest.raises(ValueError, match="has left its block"):
+            place.insert(made)
+        assert module.operation.verify()
+
+
+def test_ir_of_several_contexts_is_not_mixed():
+    text = "%0 = arith.constant 1 : index\n%1 = arith.addi %0, %0 : index"
+    one, two = (ir.Module.parse(text, ir.Context()) for _ in range(2))
+    mine, total = one.body.operations
+    theirs, _ = two.body.operations
+    detached = mine.operation.clone(ip=False).operation
+    place = total.location
+    calls = (
+        lambda: two.body.append(total),
+        lambda: two.body.append(detached),
+        lambda: total.move_before(theirs),
+        lambda: detached.move_after(theirs),
+        lambda: theirs.result.replace_all_uses_with(mine.result),
+        lambda: total.attributes.__setitem__("a", theirs.attributes["value"]),
+        lambda: ir.Operation.create("a.b", operands=[theirs.result], loc=place),
+        lambda: ir.Operation.create("a.b", results=[theirs.result.type], loc=place),
+        lambda: ir.Operation.create(
+            "a.b", attributes={"a": theirs.attributes["value"]}, loc=place
+        ),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match="of another context"):
+            call()
+    assert one.operation.verify() and two.operation.verify()
+
+
+def test_detached_operations_can_be_moved_into_a_block():
+    text = "%0 = arith.constant 1 : index\n%1 = arith.addi %0, %0 : index"
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        constant, total = module.body.operations
+        first = constant.operation.clone(ip=False).operation
+        last = constant.operation.clone(ip=False).operation
+        first.move_before(constant)
+        last.move_after(total)
+        del constant, total
+        assert first.attached and last.attached
+        found = [each.operation for each in module.body.operations]
+        assert found[0] == first and found[3] == last
+        module.operation.verify()

@@ -111,3 +111,26 @@ def test_every_integer(name):
         assert done.returncode == 0 or "error:" in done.stderr, what
         count += 1
     assert count >= 4 * len(NUMBERS)
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a", "gfx942"])
+@pytest.mark.parametrize("stage", [64, 1 << 19, 2**31 - 1])
+@pytest.mark.parametrize("stages", [3, 2**31 - 1])
+def test_a_stage_has_a_limit(chip, stage, stages):
+    vendor = "nvvm" if chip.startswith("sm_") else "rocdl"
+    text = PLAN.format(chip=chip, stages=stages)
+    text = text.replace("tile.stage = 1", f"tile.stage = {stage}")
+    if vendor == "rocdl":
+        text = text.replace("#nvvm.target", "#rocdl.target")
+    command = [OPT, "-", "-o", os.devnull, "--mlir-print-op-on-diagnostic=false"]
+    done = subprocess.run(
+        [*command, f"--tilews-to-{vendor}=chip={chip}"],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert done.returncode == 1
+    errors = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert len(errors) == 1
+    assert f"'tile.stage' expects at most 63, found {stage}" in errors[0]
