@@ -266,10 +266,18 @@ private:
     return arith::SelectOp::create(b, isInside, map, window.outsideMap);
   }
 
-  /// Returns a coordinate as the i32 that TMA takes.
+  /// Returns a coordinate as the i32 that TMA takes. One that does not fit, and
+  /// so is outside, becomes the next one that does: the launch refuses arrays
+  /// with such a coordinate.
   static Value createI32(ImplicitLocOpBuilder &b, Value coord) {
     if (!coord || coord.getType() == b.getI32Type())
       return coord;
+    auto low = std::numeric_limits<int32_t>::min();
+    auto high = std::numeric_limits<int32_t>::max();
+    coord = arith::MaxSIOp::create(b, coord,
+                                   createInteger(b, coord.getType(), low));
+    coord = arith::MinSIOp::create(b, coord,
+                                   createInteger(b, coord.getType(), high));
     return arith::TruncIOp::create(b, b.getI32Type(), coord);
   }
 

@@ -19,7 +19,8 @@ BYTES = 128
 _ALIGNMENT = 64
 _UNIT = 16
 _MAX_STRIDE = 2**40
-_MAX_EXTENT = 2**32
+#: Coordinates have 32 bits and a sign, though extents may be longer.
+_MAX_EXTENT = 2**31 - 1
 _MAX_CACHED = 64
 
 
@@ -128,8 +129,8 @@ def make_tensor_map(
     for extent in extents:
         if not 0 < extent <= _MAX_EXTENT:
             raise LaunchError(
-                f"argument '{name}': expected extents of 1 to 2^32, which TMA takes, "
-                f"found {extent}"
+                f"argument '{name}': expected extents of 1 to 2^31 - 1, which "
+                f"coordinates of TMA reach, found {extent}"
             )
     box, element_strides = list(recipe["box"]), list(recipe["element_strides"])
     shift = 0

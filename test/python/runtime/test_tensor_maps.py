@@ -48,10 +48,16 @@ def test_tensor_maps_follow_the_array():
     [
         ({"shape": (256, 65)}, "multiples of 16 bytes.*found 130 bytes in dimension 0"),
         ({"shape": (256, 64), "pointer": 8}, "aligned to 16"),
+        ({"shape": (2**31, 8)}, r"1 to 2\^31 - 1, .*, found 2147483648"),
     ],
 )
 def test_refused_tensor_maps(array, message):
-    launcher = Launcher(tensor_map_manifest(buffer("A", alignment=8)))
+    manifest = tensor_map_manifest(buffer("A", alignment=8))
+    manifest["index_bitwidth"] = 64
+    for parameter in manifest["parameters"]:
+        if parameter["kind"] == "extent":
+            parameter["dtype"] = "i64"
+    launcher = Launcher(manifest)
     with pytest.raises(LaunchError, match=message):
         encode(launcher.prepare([FakeArray(**array)]))
 

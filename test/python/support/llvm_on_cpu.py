@@ -128,11 +128,15 @@ class KernelOnCpu:
         self._kernel = getattr(self.library, name)
         self._thread = ctypes.c_int32.in_dll(self.library, "thread")
 
-    def __call__(self, threads: int, arguments: Sequence[np.ndarray | int]) -> None:
-        """Runs all threads of block 0. Integers have 32 bits."""
+    def __call__(
+        self, threads: int, arguments: Sequence[np.ndarray | np.int64 | int]
+    ) -> None:
+        """Runs all threads of block 0. Integers have 32 bits, or 64 as `np.int64`."""
         values = [
             ctypes.c_int32(argument)
             if isinstance(argument, int)
+            else ctypes.c_int64(int(argument))
+            if isinstance(argument, np.int64)
             else ctypes.c_void_p(argument.ctypes.data)
             for argument in arguments
         ]

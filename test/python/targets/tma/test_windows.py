@@ -114,6 +114,32 @@ def test_nothing_is_stored_to_empty_arrays(store_rows, shape, tmp_path):
     assert ctypes.c_int32.in_dll(kernel.library, "count").value == 0
 
 
+def test_coordinates_beyond_32_bits(tmp_path):
+    """They do not wrap: what is far outside stays outside."""
+    compiled = windows.compile_store_rows(index_bitwidth=64)
+    kernel = KernelOnCpu(compiled.llvm, "store_rows", tmp_path, RECORD)
+    boxes = (Box * 8).in_dll(kernel.library, "boxes")
+    count = ctypes.c_int32.in_dll(kernel.library, "count")
+    memory = np.zeros((512, 32), np.float32)
+    inner, outer = np.zeros(16, np.int64), np.zeros(16, np.int64)
+    for first, column, is_inside in (
+        (0, 0, True),
+        (0, 2**32, False),
+        (0, -(2**32), False),
+        (0, 2**31, False),
+        (2**32, 0, False),
+        (-(2**32), 0, False),
+    ):
+        sizes = map(np.int64, (700, 64, first, first + 4, column))
+        count.value = 0
+        kernel(1, [memory, memory, *sizes, inner, outer])
+        found = [box.map for box in boxes[: count.value]]
+        wanted = [inner if is_inside else outer, outer]
+        assert found == [array.ctypes.data for array in wanted], (first, column)
+        coords = boxes[0].coords[0]
+        assert coords == min(max(column, -(2**31)), 2**31 - 1)
+
+
 @pytest.mark.parametrize("kernel", [windows.load_rows, windows.load_batch])
 def test_loads_use_tma(kernel):
     compiled = kernel.compile("sm_90a")

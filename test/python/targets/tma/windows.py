@@ -64,9 +64,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 """
 
 
-def compile_store_rows() -> compiler.CompiledKernel:
+def compile_store_rows(index_bitwidth: int = 32) -> compiler.CompiledKernel:
     with ir.Context():
-        return compiler.compile_module(ir.Module.parse(STORE_ROWS), "sm_90a")
+        return compiler.compile_module(
+            ir.Module.parse(STORE_ROWS), "sm_90a", index_bitwidth=index_bitwidth
+        )
 
 
 def rows_of(x: np.ndarray, first: int, n: int, shape: tuple[int, int]) -> np.ndarray:
