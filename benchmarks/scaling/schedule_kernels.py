@@ -27,6 +27,7 @@ def _scheduled(body: str, roles: Iterable[str], warps: int) -> str:
         "%C: memref<16xf32>, %n: index) kernel "
         f"attributes {{tile.threads = {32 * warps} : i32}} {{\n"
         "%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 : index\n"
+        "%c16 = arith.constant 16 : index\n"
         "%i0 = arith.constant 0 : i32\n%i1 = arith.constant 1 : i32\n"
         f"{body}\ntile.specialize {{\n" + "\n".join(roles) + "\n}\ngpu.return\n}\n}\n"
     )
@@ -47,7 +48,8 @@ def _produce(i: int) -> str:
     return (
         f"tile.acquire %ch{i}[%q{i}] : !ch\n"
         f"%v{i} = tile.slot %s{i}[%q{i}] : !S, !cu -> !s\n"
-        f"tile.copy %A[%k] to %v{i} {{tile.inst = #tile.inst<tma>}}"
+        f"%at{i} = arith.muli %k, %c16 : index\n"
+        f"tile.copy %A[%at{i}] to %v{i} {{tile.inst = #tile.inst<tma>}}"
         " : memref<?xf32> to !s\n"
         f"tile.commit %ch{i}[%q{i}] : !ch\n"
         f"%e{i} = tile.advance %q{i} : !cu"

@@ -16,6 +16,8 @@
 // The bytes of an asynchronous copy move when it completes, but its event is
 // checked and recorded when it starts: from then on it may happen. With
 // `multicast` there is one operation for each block that receives the tile.
+// TMA needs regions of global memory that begin at multiples of 16 bytes of
+// their rows, in whatever form the kernel is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +26,7 @@
 #include "Simulator/ClusterState.h"
 #include "Simulator/Numbers.h"
 
+#include "tilews/Dialect/Tile/IR/SharedOperands.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
 using namespace mlir;
@@ -354,6 +357,32 @@ static LogicalResult moveParts(Frame &frame, const Instruction &inst,
   return success();
 }
 
+/// Fails if TMA cannot start a copy where a region of global memory begins. The
+/// GPU stops with an illegal instruction then.
+static LogicalResult checkTmaStart(Frame &frame, const Instruction &inst,
+                                   const Box &from, const Box &to) {
+  auto op = cast<tile::CopyOp>(inst.op);
+  auto kind = op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
+  if (!kind || kind.getValue() != tile::InstKind::Tma)
+    return success();
+  bool isStore = tile::isShared(op.getSource());
+  auto type =
+      cast<MemRefType>((isStore ? op.getDest() : op.getSource()).getType());
+  std::optional<int64_t> inner = tile::getInnerDim(type);
+  if (!tile::isGlobal(type) || !inner)
+    return success();
+  int64_t element = (isStore ? to : from).offsets[*inner];
+  int64_t bits = tile::getStorageBits(type.getElementType());
+  // Indices are arbitrary numbers: only the remainder is free of overflow.
+  int64_t perUnit = std::max<int64_t>(128 / bits, 1);
+  if (element % perUnit == 0)
+    return success();
+  return frame.fail(inst, "begins at element " + Twine(element) +
+                              " of a row of global memory, but TMA begins at "
+                              "multiples of " +
+                              Twine(perUnit) + " elements (16 bytes)");
+}
+
 template <typename T>
 static LogicalResult copy(Frame &frame, const Instruction &inst) {
   auto op = cast<tile::CopyOp>(inst.op);
@@ -371,7 +400,7 @@ static LogicalResult copy(Frame &frame, const Instruction &inst) {
         frame.getInteger(inst, op.getLimitMutable()[0].getOperandNumber()));
   }
   FailureOr<Signal> signal = getSignal(frame, inst, dest);
-  if (failed(signal))
+  if (failed(signal) || failed(checkTmaStart(frame, inst, from, to)))
     return failure();
   bool isLoad = signal->barriers;
   if (isLoad && op.getSignal() && op.getMulticast())

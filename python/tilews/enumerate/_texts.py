@@ -24,7 +24,7 @@ from collections.abc import Iterable
 
 from ._grammar import Operations, Schedule
 
-_COPY = "tile.copy %A[%k] to %{v}"
+_COPY = "tile.copy %A[%at] to %{v}"
 _TMA = "{{tile.inst = #tile.inst<tma>}}"
 _CHANNELS = {
     "A": ["tile.acquire %ch{c}[%q{c}] : !channel{c}"],
@@ -66,7 +66,7 @@ _BARRIERS = {
     "L": ["{slot}", "%x{v} = tile.load %{v} : !slot -> !tile"],
     "T": [
         "{slot}",
-        f"tile.copy %{{v}} to %B[%k] {_TMA} : !slot to memref<?xf32>",
+        f"tile.copy %{{v}} to %B[%at] {_TMA} : !slot to memref<?xf32>",
         "tile.barrier {{drain_copies}}",
     ],
 }
@@ -82,6 +82,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {{
               %m: index) kernel attributes {{tile.threads = {threads} : i32}} {{
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
     %i0 = arith.constant 0 : i32
     %i1 = arith.constant 1 : i32
     %ones = arith.constant dense<1.0> : !tile
@@ -184,7 +185,8 @@ class _Role:
             lines = [f"%first{c} = tile.cursor : !cursor{c}" for c in self._channels]
         names = [name for name, _, _ in self._carried()]
         types = ", ".join(type_ for _, _, type_ in self._carried())
-        step = [*self._body(), *self._advance()]
+        # TMA begins at multiples of 16 bytes.
+        step = ["%at = arith.muli %k, %c4 : index", *self._body(), *self._advance()]
         step.append("scf.yield " + _list(f"n{name}" for name in names) + f" : {types}")
         if self._is_guarded:
             step = [

@@ -73,9 +73,7 @@ static SmallVector<int64_t> matchDims(const tilews::tile::TileRegion &shared,
   return dims;
 }
 
-/// Returns the dimension of a global buffer along which elements are
-/// contiguous.
-static std::optional<int64_t> getInnerDim(MemRefType type) {
+std::optional<int64_t> tile::getInnerDim(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;
   if (failed(type.getStridesAndOffset(strides, offset)))

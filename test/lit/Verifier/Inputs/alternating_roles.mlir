@@ -12,6 +12,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @alternating_roles(%A: memref<?xf32>, %C: memref<16xf32>, %n: index, %m: index) kernel attributes {tile.threads = 288 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
     %i0 = arith.constant 0 : i32
     %i1 = arith.constant 1 : i32
     %i2 = arith.constant 2 : i32
@@ -103,10 +104,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       tile.role @load warps(1) {
         %r:2 = scf.for %t = %c0 to %m step %c1 iter_args(%s = %i0, %p = %i0) -> (i32, i32) {
           %q:2 = scf.for %k = %c0 to %n step %c1 iter_args(%qs = %s, %qp = %p) -> (i32, i32) {
+            %at = arith.muli %k, %c16 : index
             %before = arith.xori %qp, %i1 : i32
             tile.mbarrier_wait %empty[%qs], %before : !barriers
             %a = tile.slot %as[%qs] : !buffer, i32 -> !slot
-            tile.copy %A[%k] to %a signals(%full[%qs]) {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot, !barriers
+            tile.copy %A[%at] to %a signals(%full[%qs]) {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot, !barriers
             tile.mbarrier_arrive %full[%qs] {by = #tile.agents<thread>, bytes = 64 : i64} : !barriers
             %qi = arith.addi %qs, %i1 : i32
             %qw = arith.cmpi eq, %qi, %i3 : i32

@@ -10,6 +10,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @async_matmuls(%A: memref<?x?xf16>, %B: memref<?x?xf16>, %C: memref<64x64xf32>, %n: index) kernel attributes {tile.threads = 160 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
     %zero = arith.constant dense<0.0> : !acc
     %true = arith.constant true
     %false = arith.constant false
@@ -40,10 +41,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       tile.role @load warps(1) {
         %p0 = tile.cursor : !cursor
         %s = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0) -> !cursor {
+          %at = arith.muli %k, %c16 : index
           tile.acquire %ch[%p] : !channel
           %a = tile.slot %as[%p] : !as -> !a
           %b = tile.slot %bs[%p] : !as -> !a
-          tile.copy %A[0, %k] to %a {tile.inst = #tile.inst<tma>} : memref<?x?xf16> to !a
+          tile.copy %A[0, %at] to %a {tile.inst = #tile.inst<tma>} : memref<?x?xf16> to !a
           tile.copy %B[%k, 0] to %b {tile.inst = #tile.inst<tma>} : memref<?x?xf16> to !a
           tile.commit %ch[%p] : !channel
           %pn = tile.advance %p : !cursor

@@ -35,11 +35,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       tile.role @load warps(1) {
         %p0 = tile.cursor : !cursor
         %s = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0) -> !cursor {
+          %at = arith.muli %k, %c16 : index
           %on = memref.load %mask[%k] : memref<?xi1>
           %pn = scf.if %on -> !cursor {
             tile.acquire %ch[%p] : !channel
             %a = tile.slot %as[%p] : !buffer -> !slot
-            tile.copy %A[%k] to %a {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
+            tile.copy %A[%at] to %a {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
             tile.commit %ch[%p] : !channel
             %pa = tile.advance %p : !cursor
             scf.yield %pa : !cursor

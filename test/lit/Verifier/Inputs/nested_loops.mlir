@@ -32,9 +32,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
         %p0 = tile.cursor : !cursor
         %s = scf.for %t = %c0 to %m step %c1 iter_args(%pt = %p0) -> !cursor {
           %v = scf.for %k = %c0 to %n step %c1 iter_args(%p = %pt) -> !cursor {
+            %at = arith.muli %k, %c16 : index
             tile.acquire %ch[%p] : !channel
             %a = tile.slot %as[%p] : !buffer -> !slot
-            tile.copy %A[%k] to %a {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
+            tile.copy %A[%at] to %a {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
             tile.commit %ch[%p] : !channel
             %pn = tile.advance %p : !cursor
             scf.yield %pn : !cursor

@@ -11,6 +11,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @peeled(%A: memref<?xf32>, %B: memref<?xf32>, %C: memref<16xf32>, %n: index) kernel attributes {tile.threads = 160 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
     %c2 = arith.constant 2 : index
     %as = tile.alloc_shared : !buffer
     %bs = tile.alloc_shared : !buffer
@@ -52,14 +53,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       tile.role @load warps(1) {
         %p0 = tile.cursor : !cursor
         %s:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %p0) -> (!cursor, !cursor) {
+          %at = arith.muli %k, %c16 : index
           tile.acquire %cha[%p] : !channel
           %a = tile.slot %as[%p] : !buffer -> !slot
-          tile.copy %A[%k] to %a {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
+          tile.copy %A[%at] to %a {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
           tile.commit %cha[%p] : !channel
           %pn = tile.advance %p : !cursor
           tile.acquire %chb[%q] : !channel
           %b = tile.slot %bs[%q] : !buffer -> !slot
-          tile.copy %B[%k] to %b {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
+          tile.copy %B[%at] to %b {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
           tile.commit %chb[%q] : !channel
           %qn = tile.advance %q : !cursor
           scf.yield %pn, %qn : !cursor, !cursor

@@ -9,6 +9,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @stores_then_copies(%A: memref<?xf32>, %C: memref<16xf32>, %n: index, %m: index) kernel attributes {tile.threads = 160 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
     %i0 = arith.constant 0 : i32
     %i1 = arith.constant 1 : i32
     %i2 = arith.constant 2 : i32
@@ -63,10 +64,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           scf.yield %psn, %ppn : i32, i32
         }
         %t:2 = scf.for %k = %c0 to %m step %c1 iter_args(%ps = %s#0, %pp = %s#1) -> (i32, i32) {
+          %at = arith.muli %k, %c16 : index
           %pe = arith.xori %pp, %i1 : i32
           tile.mbarrier_wait %empty[%ps], %pe : !barriers
           %a = tile.slot %as[%ps] : !buffer, i32 -> !slot
-          tile.copy %A[%k] to %a signals(%full[%ps]) {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot, !barriers
+          tile.copy %A[%at] to %a signals(%full[%ps]) {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot, !barriers
           tile.mbarrier_arrive %full[%ps] {by = #tile.agents<thread>, bytes = 64 : i64} : !barriers
           tile.mbarrier_arrive %full[%ps] {by = #tile.agents<threads>} : !barriers
           %pi = arith.addi %ps, %i1 : i32

@@ -9,6 +9,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @stores_to_slots(%A: memref<?xf32>, %C: memref<?xf32>, %n: index) kernel attributes {tile.threads = 160 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
     %i0 = arith.constant 0 : i32
     %i1 = arith.constant 1 : i32
     %i2 = arith.constant 2 : i32
@@ -36,9 +37,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       }
       tile.role @send warps(1) {
         %s:2 = scf.for %k = %c0 to %n step %c1 iter_args(%ps = %i0, %pp = %i0) -> (i32, i32) {
+          %at = arith.muli %k, %c16 : index
           tile.mbarrier_wait %full[%ps], %pp : !barriers
           %a = tile.slot %as[%ps] : !buffer, i32 -> !slot
-          tile.copy %a to %C[%k] {tile.inst = #tile.inst<tma>} : !slot to memref<?xf32>
+          tile.copy %a to %C[%at] {tile.inst = #tile.inst<tma>} : !slot to memref<?xf32>
           tile.barrier {drain_copies}
           tile.mbarrier_arrive %empty[%ps] {by = #tile.agents<thread>} : !barriers
           %pi = arith.addi %ps, %i1 : i32

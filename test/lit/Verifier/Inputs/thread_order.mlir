@@ -10,6 +10,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @thread_order(%A: memref<?xf32>, %C: memref<64xf32>, %s: memref<f32>, %on: i1, %n: index) kernel attributes {tile.threads = 96 : i32, tile.shared_bytes = 1024 : i64} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
     %i0 = arith.constant 0 : i32
     %i1 = arith.constant 1 : i32
     %as = tile.alloc_shared {tile.offset = 0 : i64} : !buffer
@@ -35,9 +36,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       }
       tile.role @load warps(1) {
         %q = scf.for %k = %c0 to %n step %c1 iter_args(%f = %i1) -> i32 {
+          %at = arith.muli %k, %c16 : index
           tile.mbarrier_wait %empty[%i0], %f : !barrier
           %a = tile.slot %as[%i0] : !buffer, i32 -> !slot
-          tile.copy %A[%k] to %a signals(%full[%i0]) {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot, !barrier
+          tile.copy %A[%at] to %a signals(%full[%i0]) {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot, !barrier
           tile.mbarrier_arrive %full[%i0] {by = #tile.agents<thread>, bytes = 256 : i64} : !barrier
           %fn = arith.xori %f, %i1 : i32
           scf.yield %fn : i32

@@ -35,13 +35,14 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       tile.role @load warps(1) {
         %p0 = tile.cursor : !cursor
         %s = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0) -> !cursor {
+          %at = arith.muli %k, %c16 : index
           tile.acquire %cha[%p] : !channel
           %a = tile.slot %as[%p] : !buffer -> !slot
-          tile.copy %A[%k] to %a {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
+          tile.copy %A[%at] to %a {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
           tile.commit %cha[%p] : !channel
           tile.acquire %chb[%p] : !channel
           %b = tile.slot %bs[%p] : !buffer -> !slot
-          tile.copy %B[%k] to %b {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
+          tile.copy %B[%at] to %b {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
           tile.commit %chb[%p] : !channel
           %pn = tile.advance %p : !cursor
           scf.yield %pn : !cursor

@@ -38,10 +38,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       }
       tile.role @load warps(1) {
         %s:2 = scf.for %k = %c0 to %n step %c1 iter_args(%ps = %i0, %pp = %i0) -> (i32, i32) {
+          %at = arith.muli %k, %c16 : index
           %pe = arith.xori %pp, %i1 : i32
           tile.mbarrier_wait %empty[%ps], %pe : !barriers
           %a = tile.slot %as[%ps] : !buffer, i32 -> !slot
-          tile.copy %A[%k] to %a signals(%full[%ps]) {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot, !barriers
+          tile.copy %A[%at] to %a signals(%full[%ps]) {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot, !barriers
           tile.mbarrier_arrive %full[%ps] {by = #tile.agents<thread>, bytes = 64 : i64} : !barriers
           %pi = arith.addi %ps, %i1 : i32
           %pw = arith.cmpi eq, %pi, %i2 : i32

@@ -30,7 +30,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
         %r = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0) -> !tile.cursor<2> {
           tile.acquire %ch[%p] : !tile.channel<2>
           %a = tile.slot %as[%p] : !buffer -> !slot
-          tile.copy %A[%k] to %a {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
+          tile.copy %A[%c0] to %a {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
           tile.commit %ch[%p] : !tile.channel<2>
           %pn = tile.advance %p : !tile.cursor<2>
           scf.yield %pn : !tile.cursor<2>

@@ -34,6 +34,10 @@ llvm::Expected<WgmmaDescriptor> getWgmmaDescriptor(MatmulOpInterface op,
                                                    const MatmulPlan &plan,
                                                    const SharedLayout &layout);
 
+/// Returns the dimension of a global buffer along which elements are
+/// contiguous; nothing if none has a stride of 1.
+std::optional<int64_t> getInnerDim(mlir::MemRefType type);
+
 /// Returns an error with the reason if TMA cannot copy between the buffers of
 /// `op`, whatever the layout of the shared one. The other buffer must be an
 /// argument of the kernel in global memory, with 1 to 5 dimensions, and an
