@@ -234,11 +234,19 @@ void BarrierPlacement::order(Operation *op, ArrayRef<ArenaAccess> own,
   state.apply(kind->second);
 }
 
-/// The channels order what roles need of each other.
+/// The channels order what roles need of each other. A barrier in a role is for
+/// its own threads: all accesses before it are open for the other threads after
+/// the roles.
 ArenaState BarrierPlacement::visitRoles(SpecializeOp op, const ArenaState &in) {
   ArenaState start = in;
-  order(op, getRoleAccesses(op), start);
-  ArenaState result;
+  SmallVector<ArenaAccess> ofRoles = getRoleAccesses(op);
+  order(op, ofRoles, start);
+  ArenaState result = start;
+  for (ArenaAccess access : ofRoles) {
+    // What is in flight, or not fenced, is in the state at the end of its role.
+    access.async = access.scratch = access.needsFence = false;
+    result.add(access);
+  }
   for (RoleOp role : op.getRoles()) {
     result.join(visitBlock(role.getBody().front(), start));
     getRegionStates(role).into[0].join(start);
