@@ -235,12 +235,19 @@ void BarrierPlacement::order(Operation *op, ArrayRef<ArenaAccess> own,
 }
 
 /// Visits roles. They run concurrently, so each starts from the state before
-/// them, and the states after them are joined. Channels order the accesses of
-/// different roles.
+/// them, and the states after them are joined. Channels order what roles need
+/// of each other. A barrier in a role is for its own threads: all accesses
+/// before it are open for the other threads after the roles.
 ArenaState BarrierPlacement::visitRoles(SpecializeOp op, const ArenaState &in) {
   ArenaState start = in;
-  order(op, getRoleAccesses(op), start);
-  ArenaState result;
+  SmallVector<ArenaAccess> ofRoles = getRoleAccesses(op);
+  order(op, ofRoles, start);
+  ArenaState result = start;
+  for (ArenaAccess access : ofRoles) {
+    // What is in flight, or not fenced, is in the state at the end of its role.
+    access.async = access.scratch = access.needsFence = false;
+    result.add(access);
+  }
   for (RoleOp role : op.getRoles()) {
     result.join(visitBlock(role.getBody().front(), start));
     getRegionStates(role).into[0].join(start);

@@ -48,4 +48,40 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
     gpu.return
   }
+
+  // A barrier in a role is for its own threads: the body needs one of its own after the
+  // roles, for what a role has stored to global memory (C), and for what the body stored
+  // before the roles (D).
+  // CHECK-LABEL: gpu.func @loads_after_roles
+  // CHECK: tile.role @write
+  // CHECK: tile.store {{.*}} to %arg1
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.load %arg1
+  // CHECK: tile.role @other
+  // CHECK-NEXT: }
+  // CHECK-NEXT: }
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.load %arg1
+  // CHECK-NEXT: tile.load %arg2
+  gpu.func @loads_after_roles(%A: memref<64xf32>, %C: memref<64xf32>, %D: memref<64xf32>,
+                              %E: memref<64xf32>) kernel
+      attributes {tile.threads = 160 : i32} {
+    %t = tile.load %A : memref<64xf32> -> tensor<64xf32>
+    tile.store %t to %D : tensor<64xf32> to memref<64xf32>
+    tile.specialize {
+      tile.role @write warps(4) {
+        %s = tile.load %A : memref<64xf32> -> tensor<64xf32>
+        tile.store %s to %C : tensor<64xf32> to memref<64xf32>
+        %u = tile.load %C : memref<64xf32> -> tensor<64xf32>
+        tile.store %u to %E : tensor<64xf32> to memref<64xf32>
+      }
+      tile.role @other warps(1) {
+      }
+    }
+    %v = tile.load %C : memref<64xf32> -> tensor<64xf32>
+    %w = tile.load %D : memref<64xf32> -> tensor<64xf32>
+    %z = arith.addf %v, %w : tensor<64xf32>
+    tile.store %z to %A : tensor<64xf32> to memref<64xf32>
+    gpu.return
+  }
 }
