@@ -1,6 +1,7 @@
 """Short runs of the fuzzers; see fuzz.py and manifests.py for longer ones."""
 
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import fuzz as fuzzer
 import manifests
 from fuzz import DESCRIPTIONS, fuzz
 from text_mutator import Mutator, read_seeds
@@ -36,6 +38,14 @@ def test_seeds_as_they_are():
     assert results.keys() == set(seeds)
     for seed, found in results.items():
         assert not isinstance(found, apart.ProcessFailure), f"{found}:\n{seed}"
+
+
+def test_a_slow_compilation_is_a_hang(monkeypatch):
+    monkeypatch.setattr(fuzzer, "COMPILE_SECONDS", -1.0)
+    seed = read_seeds(Path(__file__).parent / "seeds")[0]
+    ((_, found),) = fuzz([seed])
+    assert found.kind == "hang"
+    assert re.fullmatch(r"tilews-to-\w+ takes \d+ seconds", found.message)
 
 
 def test_an_interrupted_run_goes_on(tmp_path):

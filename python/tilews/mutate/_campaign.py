@@ -17,9 +17,12 @@ from ._judge import Subject
 from ._random_mutants import RandomFinding, RandomMutants
 from ._tally import Tally
 
-#: Seconds for one mutant, and mutants for one process, whose memory grows.
+#: Seconds of the processor for one mutant with all its runs, and mutants for one
+#: process, whose memory grows.
 TIMEOUT = 300.0
 LIFETIME = 5000
+#: The memory of a process: what it has at the start, and this more.
+MEMORY = 2 << 30
 #: Seconds between two writes of the tally.
 _PERIOD = 5.0
 
@@ -87,7 +90,12 @@ def _judge(
     done: dict[RandomFinding, RandomFinding | None] = {}
     first = 0
     for one, found in apart.run(
-        judge, order, jobs=jobs, timeout=TIMEOUT, lifetime=LIFETIME
+        judge,
+        order,
+        jobs=jobs,
+        timeout=TIMEOUT,
+        lifetime=LIFETIME,
+        begin=lambda: apart.limit_memory(MEMORY),
     ):
         if isinstance(found, apart.ProcessFailure):
             found = dataclasses.replace(one, outcome=found.kind, reason=found.message)

@@ -127,7 +127,7 @@ class Judge:
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
         # Rules compare many mutants with the orders of one original.
-        self._orders = functools.lru_cache(maxsize=256)(self._read_orders)
+        self._orders = functools.lru_cache(maxsize=8)(self._read_orders)
         module = subject.build(subject.target)
         self._launches = []
         for name, arguments in subject.launches.items():

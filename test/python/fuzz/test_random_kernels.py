@@ -43,6 +43,13 @@ def test_passes_keep_what_random_kernels_compute(first):
         assert UNVERIFIED[finding.seed] in finding.message
 
 
+def test_a_slow_compilation_is_a_finding(monkeypatch):
+    monkeypatch.setattr(checking, "COMPILE_SECONDS", 1e-9)
+    found = check(generate(8), Options(chips=("sm_90a",), emit_every=1))
+    assert [each.kind for each in found] == ["slow"]
+    assert re.fullmatch(r"([\w-]+ \d+\.\d s, ){2}[\w-]+ \d+\.\d s", found[0].message)
+
+
 def test_seeds_are_repeatable_and_different():
     texts = [generate(seed).text for seed in range(40)]
     assert texts == [generate(seed).text for seed in range(40)]
