@@ -2,8 +2,8 @@
 
 Compiles kernels of size n/4, n/2 and n along each axis of ``axes.py``, pass by pass.
 The exponent of a pass is the binary logarithm of count(n) / count(n/2), where a count
-is of executed instructions (``counting.py``). Unlike CPU times (``timing.py``), which
-are on the page too, counts do not depend on caches or on what else a machine does.
+is of executed instructions (``counting.py``). CPU times (``pass_times.py``) are on the
+page too. Unlike them, counts do not depend on caches or on what else a machine does.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def time_axis(axis: Axis, repeats: int) -> dict[str, dict[str, list[float]]]:
     """
     times = {}
     for chip in axis.chips:
-        command = [sys.executable, "-m", "benchmarks.scaling.timing"]
+        command = [sys.executable, "-m", "benchmarks.scaling.pass_times"]
         command += [axis.name, chip, str(repeats)]
         try:
             done = subprocess.run(

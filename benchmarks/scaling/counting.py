@@ -18,8 +18,8 @@ import tempfile
 import click
 
 from .axes import Axis, find_axis
+from .pass_times import flags_of, time_once
 from .series import TOTAL
-from .timing import flags_of, time_once
 
 _RUN = "mlir::PassManager::run(mlir::Operation*)"
 #: Seconds until a process is killed; valgrind makes programs 50 to 100 times slower.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.scaling import timing
+from benchmarks.scaling import pass_times
 from benchmarks.scaling.axes import AXES
 from benchmarks.scaling.pipelined_kernels import doubled, pipelines
 from benchmarks.scaling.schedule_kernels import (
@@ -65,7 +65,7 @@ def run(text: str, *flags: str, output: str = os.devnull) -> str:
 @pytest.mark.parametrize("axis", AXES, ids=lambda axis: axis.name)
 def test_every_axis_of_the_benchmark_compiles(axis):
     for chip in axis.chips:
-        times = timing.time_passes(axis, chip, 4, repeats=1)
+        times = pass_times.time_passes(axis, chip, 4, repeats=1)
         assert times["total"] > 0
 
 

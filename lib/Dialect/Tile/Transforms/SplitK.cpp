@@ -10,7 +10,7 @@
 // Each of n blocks with the same tile runs a part of the iterations of the loop
 // over k: iterations [s * e, min((s + 1) * e, N)) for block s, where
 // e = ceil(N / n). The kernel must add its results to the output atomically,
-// which `checkSplit` verifies.
+// which `SplitChecker` verifies.
 //
 //===----------------------------------------------------------------------===//
 

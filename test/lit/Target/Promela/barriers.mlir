@@ -38,8 +38,8 @@
 // The copy and the thread's arrival are different steps: the phase may not change.
 // CHECK: proctype load(int n) {
 // CHECK:   end_wait(LOAD, EMPTY + ps, pe);
-// CHECK:   check(is_fillable(AS + ps, 0));
-// CHECK:   begin_fill(AS + ps, 0);
+// CHECK:   check(is_fillable(AS + ps, 1));
+// CHECK:   begin_fill(AS + ps, 1);
 // CHECK:   depart(0 + ps, FULL + ps);
 // CHECK:   phase_ = barrier[FULL + ps].phase;
 // CHECK-NEXT: };

@@ -21,7 +21,7 @@
 // CHECK: proctype load(int n) {
 // CHECK:   check(p == (made[0]) % 4);
 // CHECK:   until(slot[CH + p % 2].filled == slot[CH + p % 2].committed && reader[0 * DEPTH + p % 2].released == slot[CH + p % 2].committed);
-// CHECK:   begin_fill(AS + p % 2, 0);
+// CHECK:   begin_fill(AS + p % 2, 1);
 // CHECK:   slot[CH + p % 2].committed++;
 
 // CHECK: active proctype fills_CH() {

@@ -99,9 +99,9 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
   // The sum of the first loop does not depend on the tile.
   // CHECK-LABEL: gpu.func @two_loops
+  // CHECK: scf.for %[[TILE:.*]] =
   // CHECK: scf.for
-  // CHECK: %[[FIRST:.*]] = arith.addi
-  // CHECK: scf.for %{{.*}} = %[[FIRST]]
+  // CHECK: tile.atomic_rmw <add> %{{.*}} to %{{.*}}[%[[TILE]],
   gpu.func @two_loops(%C: memref<?x?xf32>, %one: f32, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

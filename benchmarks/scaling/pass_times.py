@@ -1,4 +1,4 @@
-"""CPU times of passes: ``python -m benchmarks.scaling.timing AXIS CHIP REPEATS``.
+"""CPU times of passes: ``python -m benchmarks.scaling.pass_times AXIS CHIP REPEATS``.
 
 Prints JSON: for each flag, the seconds for n/4, n/2 and n. ``python -m
 benchmarks.scaling`` runs this in a process for each axis and chip, because a pass that
