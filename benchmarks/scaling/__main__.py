@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import json
 import pathlib
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from . import counting, tables
+from . import counting, processes, tables
 from .axes import AXES, Axis
 from .series import Series
 
@@ -39,20 +38,8 @@ def time_axis(axis: Axis, repeats: int) -> dict[str, dict[str, list[float]]]:
     for chip in axis.chips:
         command = [sys.executable, "-m", "benchmarks.scaling.pass_times"]
         command += [axis.name, chip, str(repeats)]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=TIMEOUT
-            )
-        except subprocess.TimeoutExpired:
-            raise click.ClickException(
-                f"{axis.name} on {chip}: no end after {TIMEOUT} s"
-            ) from None
-        if done.returncode:
-            raise click.ClickException(
-                f"{axis.name} on {chip}: exit code {done.returncode}\n"
-                f"{done.stderr[-2000:]}"
-            )
-        times[chip] = json.loads(done.stdout)
+        output = processes.run(command, f"{axis.name} on {chip}", TIMEOUT)
+        times[chip] = json.loads(output)
     return times
 
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
 import click
 
+from . import processes
 from .axes import Axis, find_axis
 from .pass_times import flags_of, time_once
 from .series import TOTAL
@@ -40,16 +40,7 @@ def count(axis: Axis, chips: tuple[str, ...]) -> dict[str, dict[str, list[int]]]
         command = [valgrind, "--tool=callgrind", f"--zero-before={_RUN}"]
         command += [f"--dump-after={_RUN}", f"--callgrind-out-file={folder}/run"]
         command += [sys.executable, "-m", __name__, axis.name, ",".join(chips)]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=TIMEOUT
-            )
-        except subprocess.TimeoutExpired:
-            raise click.ClickException(
-                f"{axis.name}: no end after {TIMEOUT} s under valgrind"
-            ) from None
-        if done.returncode:
-            raise click.ClickException(f"{axis.name}: {done.stderr[-2000:]}")
+        processes.run(command, f"{axis.name} under valgrind", TIMEOUT)
         return sum_up(read_runs(pathlib.Path(folder)), chips)
 
 

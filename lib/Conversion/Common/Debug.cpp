@@ -66,8 +66,7 @@ struct PrintPattern : TilePattern<PrintOp> {
       return op.emitError("printing from a kernel is not supported on ")
              << getTarget().info.chip
              << ", whose printf needs a buffer of AMD's runtime; run the "
-                "kernel "
-                "in the interpreter, with arrays in host memory and "
+                "kernel in the interpreter, with arrays in host memory and "
                 "backend=\"cpu\", or remove the tile.print";
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     std::string message =

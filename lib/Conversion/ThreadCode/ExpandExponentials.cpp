@@ -59,19 +59,12 @@ static bool isOnlyNarrowed(Operation *op) {
 
 namespace {
 
-struct ExponentialPattern : OpRewritePattern<math::ExpOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct ExponentialPattern : F32Expansion<math::ExpOp> {
+  using F32Expansion::F32Expansion;
 
-  LogicalResult matchAndRewrite(math::ExpOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op.getType()).isF32())
-      return rewriter.notifyMatchFailure(op, "not f32");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    RealEmitter e(b, op.getType());
-    Value x = op.getOperand();
-    rewriter.replaceOp(op, isOnlyNarrowed(op) ? emitShortExponential(e, x)
-                                              : emitExponential(e, x));
-    return success();
+  SmallVector<Value> emit(RealEmitter &e, math::ExpOp op) const override {
+    return {isOnlyNarrowed(op) ? emitShortExponential(e, op.getOperand())
+                               : emitExponential(e, op.getOperand())};
   }
 };
 

@@ -124,6 +124,28 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
+  // Neither loop has an effect, so each alone could be shared.
+  gpu.func @unused_sums(%one: f32, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c9 = arith.constant 9 : index
+    %add = tensor.splat %one : !t
+    %zero = arith.constant dense<0.0> : !t
+    tile.persistent (%x) in (%n) {
+      %r = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %zero) -> (!t) {
+        %d = arith.addf %c, %add : !t
+        scf.yield %d : !t
+      } {tile.stream_k}
+      // expected-remark @below {{loop is not split: blocks share another loop of the same tiles}}
+      // expected-note @below {{because of this operation}}
+      %s = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %zero) -> (!t) {
+        %d = arith.addf %c, %add : !t
+        scf.yield %d : !t
+      } {tile.stream_k}
+    }
+    gpu.return
+  }
+
   // A triangle: tiles have different numbers of iterations.
   gpu.func @triangle(%C: memref<?x?xf32>, %one: f32, %n: index) kernel {
     %c0 = arith.constant 0 : index
