@@ -199,13 +199,18 @@ def _of_cases() -> Iterator[Subject]:
         }
         if case.name.endswith("by-sum"):  # Sums enable a block that waits for all.
             launches["zeros"] = lambda r, case=case: _zero(case.arguments(r))
+        if case.name == "mask-of-an-iteration":  # No iteration enters its guard.
+            launches["disabled"] = lambda r, case=case: _zero(case.arguments(r), "i")
         for target in (HOPPER, "sm_80"):
             yield Subject(case.name, build, target, launches, case.tolerance)
 
 
-def _zero(arguments: list) -> list:
-    """The arguments with zeros in all arrays."""
-    return [a * 0 if isinstance(a, np.ndarray) else a for a in arguments]
+def _zero(arguments: list, kinds: str = "biuf") -> list:
+    """The arguments with zeros in all arrays of some kinds of element types."""
+    return [
+        a * 0 if isinstance(a, np.ndarray) and a.dtype.kind in kinds else a
+        for a in arguments
+    ]
 
 
 def _shorten(case: PipelinedCase, size: int, random: np.random.Generator) -> list:
