@@ -26,6 +26,9 @@ using namespace tilews;
 using namespace tilews::promela;
 using namespace tilews::tile;
 
+/// Threads of a warp of NVIDIA's, the only ones with barriers of this kind.
+static constexpr int64_t kWarpSize = 32;
+
 namespace {
 /// A copy by TMA to shared memory: one flight for each version that it may
 /// write, and each slot of the barrier that it signals.
@@ -189,8 +192,16 @@ void BarrierText::writeArrival(MBarrierArriveOp arrive,
   if (arrive.getBy() == Agents::Copies) {
     landingThreads.insert(&thread.getThread());
     expectBytes();
-    out.step("arrive_after_copies(" + queue + ", " + barrier + ", " + units +
-             ", phase_)");
+    // Those of the last warp come after its wait. The others land after the
+    // copies of all, so a complete phase means that all have landed.
+    int64_t late = thread.getThread().hasWarps && !isInOrder ? kWarpSize : 0;
+    out.step("arrive_after_copies(" + queue + ", " + barrier + ", " +
+             Twine(arrive.getNumArrivals() - late) + ", phase_)");
+    if (late != 0) {
+      lateThreads.insert(&thread.getThread());
+      out.step("arrive_late(" + queue + ", " + barrier + ", " + Twine(late) +
+               ", phase_)");
+    }
   } else if (arrive.getBy() == Agents::Thread || isInOrder) {
     finishAccesses(thread);
     out.gap();

@@ -130,9 +130,13 @@ LogicalResult ThreadText::writeBlock(Block &block) {
     else if (isa<AssertOp, cf::AssertOp>(op)) {
       out.comment(reader.getSource().getComment(&op));
       out.step("assume(" + get(op.getOperand(0)) + ")");
-    } else if (reader.isEvent(&op))
+    } else if (reader.isEvent(&op)) {
       result = events.write(&op, *this);
-    else
+      // A number that other events depend on may be read in shared memory.
+      if (auto load = dyn_cast<memref::LoadOp>(op);
+          load && succeeded(result) && reader.isNeeded(load))
+        result = writeElement(load);
+    } else
       result = writeScalar(&op);
     if (failed(result))
       return failure();

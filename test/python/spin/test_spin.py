@@ -170,6 +170,24 @@ def test_schedules_of_passes():
 
 
 @needs_spin
+@pytest.mark.parametrize(
+    "name",
+    [
+        # All threads of a role arrive when their copies land, those of a late warp
+        # after its wait.
+        "padded-sm_90a",
+        # A guard is loaded from planned shared memory.
+        "shared-mask-sm_90a",
+    ],
+)
+def test_barrier_form(name):
+    *_, kernel = spin_corpus.made(name)
+    assert kernel.name == f"{name}:tile-lower-channels"
+    _, found = spin_corpus.judge(kernel)
+    assert found.outcome == "agreed", found
+
+
+@needs_spin
 def test_corpus_runs_go_on(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(spin_corpus, "made", lambda: iter(()))
     state = str(tmp_path / "state.json")
