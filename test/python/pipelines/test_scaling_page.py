@@ -1,4 +1,4 @@
-"""The page of compile times has all passes, and a reason for each exponent."""
+"""The page of compile times has all passes and axes, and a reason for each exponent."""
 
 import re
 from pathlib import Path
@@ -30,14 +30,33 @@ def test_every_pass_of_a_pipeline_is_a_row():
     assert set(rows) == {flag for chip in chips for flag in flags_of(chip)}
 
 
+def test_every_axis_is_on_the_page():
+    totals = read_section("Whole pipelines")
+    measured = re.findall(r"^\| ([^|]+) \| [^|]+ \| (?:sm_|gfx)", totals, re.M)
+    (head,) = re.findall(r"^\| pass \| (.*) \|$", read_section("Exponents"), re.M)
+    names = [axis.name for axis in AXES]
+    assert list(dict.fromkeys(measured)) == names
+    assert head.split(" | ") == names
+
+
+def test_every_exponent_above_the_limit_has_a_reason():
+    above = read_section(f"Exponents above {LIMIT}")
+    rows = re.findall(r"^\| (\S+ \| [^|]+) \| (?:sm_|gfx).*\| (.*) \|$", above, re.M)
+    assert rows
+    assert not [row for row, reason in rows if reason == UNKNOWN]
+
+
 def test_a_pass_without_an_exponent_is_found():
     found = [
         make_series("cse", "loads", FLOOR // 4, FLOOR // 2),
         make_series("cse", "copies", FLOOR, FLOOR * 2),
         make_series("canonicalize", "loads", FLOOR // 4, FLOOR // 2),
         make_series("tile-split-k", "functions", FLOOR, FLOOR * 2),
+        make_series("tile-split-k", "loads", FLOOR // 4, FLOOR // 2),
+        make_series("tile-set-target", "loads", FLOOR // 2, FLOOR // 2),
     ]
     assert find_unmeasured(found) == ["canonicalize", "tile-split-k"]
+    assert find_unmeasured(found[::-1]) == ["tile-split-k", "canonicalize"]
 
 
 def test_exponents_above_the_limit_are_marked_and_listed():
@@ -50,7 +69,7 @@ def test_exponents_above_the_limit_are_marked_and_listed():
     assert "| `cse` | **2.0** |" in text
     assert "| `canonicalize` | 1.0 |" in text
     _, above = text.split(f"## Exponents above {LIMIT}")
-    assert f"| `cse` | scalars | sm_80 | 8 | 400 | 4 | 2.0 | {UNKNOWN} |" in above
+    assert f"| `cse` | scalars | sm_80 | 8 | 400 | 0 | 2.0 | {UNKNOWN} |" in above
     assert "canonicalize" not in above
 
 
