@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from kernels.cooperating import atomic_updates
-from tilews.runtime import device_target
+from support.device_arrays import has_nvidia_gpu
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.skipif(device_target() is None, reason="needs a GPU")
+pytestmark = pytest.mark.skipif(not has_nvidia_gpu(), reason="needs a GPU")
 
 RNG = np.random.default_rng(11)
 

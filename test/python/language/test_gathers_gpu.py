@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from support.device_arrays import has_nvidia_gpu
 from support.gather_cases import CASES, copies
-from tilews.runtime import device_target
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.skipif(device_target() is None, reason="needs a GPU")
+pytestmark = pytest.mark.skipif(not has_nvidia_gpu(), reason="needs a GPU")
 
 
 @pytest.mark.parametrize("name", CASES)

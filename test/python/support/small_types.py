@@ -11,6 +11,7 @@ import numpy as np
 import tilews
 import tilews.language as tl
 from amdgcn.launch import launch
+from support.device_arrays import DeviceArray, has_nvidia_gpu
 from support.llvm_on_cpu import KernelOnCpu
 from tilews import ir, sim
 
@@ -19,8 +20,9 @@ FLOATS = (tl.e2m1, tl.e2m3, tl.e3m2, tl.e8m0)
 #: Types of which two elements share a byte.
 NIBBLES = (tl.i4, tl.u4, tl.e2m1)
 CHIPS = ("gfx942", "gfx950", "gfx1100")
-#: Where a kernel runs: the interpreter, the simulator of phase 4, AMD's machine code.
-FORMS = ("cpu", "barriers", *CHIPS)
+#: Where a kernel runs: the interpreter, the simulator of phase 4, AMD's machine code,
+#: and a GPU if there is one.
+FORMS = ("cpu", "barriers", *CHIPS, *(["gpu"] if has_nvidia_gpu() else []))
 #: Also NVIDIA's LLVM IR, for kernels whose threads do not exchange anything.
 ELEMENTWISE = (*FORMS, "llvm")
 
@@ -99,6 +101,13 @@ def run(kernel, arguments, form, folder=None, **constants):
     """Runs a kernel in one of its forms; arrays are changed in place."""
     if form == "cpu":
         kernel(*arguments, **constants)
+        return
+    if form == "gpu":
+        on_gpu = [DeviceArray(x) if isinstance(x, np.ndarray) else x for x in arguments]
+        kernel(*on_gpu, **constants)
+        for array, copy in zip(arguments, on_gpu, strict=True):
+            if isinstance(copy, DeviceArray):
+                array[...] = copy.to_numpy()
         return
     chip = {"barriers": "sm_90a", "llvm": "sm_80"}.get(form, form)
     compiled = kernel.compile_for(*arguments, target=chip, **constants)
