@@ -281,8 +281,11 @@ def stores_apart(op: ir.Operation | None) -> bool:
     offsets = list(op.operands)[2:]
     static = ir.DenseI64ArrayAttr(op.attributes["static_offsets"])
     dynamic = [i for i, each in enumerate(static) if each == _DYNAMIC]
+    sizes = list(ir.DenseI64ArrayAttr(op.attributes["sizes"]))
+    # Without sizes, the tile lies in the last dimensions.
+    extents = sizes or [1] * (len(static) - len(shape)) + list(shape)
     factors = [
-        _factor(offset, shape[dim])
+        _factor(offset, extents[dim])
         for dim, offset in zip(dynamic, offsets, strict=False)
     ]
     variables = [

@@ -13,8 +13,9 @@ from kernels import mutation_corpus
 from kernels.mutation import mutation_seeds
 from tilews import ir, mutate
 from tilews.errors import CompileError
-from tilews.mutate import _campaign
+from tilews.mutate import _campaign, _edits
 from tilews.mutate.__main__ import main
+from tilews.mutate._protocol import stores_apart
 from tilews.mutate._random_mutants import RandomFinding, RandomMutants
 from tilews.mutate._tally import DEFECTS, OUTCOMES, Tally
 
@@ -159,3 +160,29 @@ def test_a_sample_shows_no_defects(tmp_path):
     assert found["both"] > 30
     state = json.loads((tmp_path / "state.json").read_text())
     assert state["next"] == 60
+
+
+@pytest.mark.parametrize("step, apart", [(64, True), (32, False)])
+@pytest.mark.parametrize("region", ["%b, %o, 0] [1, 64, 16]", "%o, %b, 0] [64, 1, 16]"])
+def test_stores_to_part_of_the_dimensions_lie_apart(region, step, apart):
+    # A tile has fewer dimensions than the memory that it is stored to.
+    text = f"""
+    gpu.module @m {{
+      gpu.func @k(%y: memref<?x?x?xf32>, %b: index, %n: index) kernel
+          attributes {{tile.threads = 64 : i32}} {{
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %step = arith.constant {step} : index
+        %x = arith.constant dense<1.0> : tensor<64x16xf32>
+        scf.for %i = %c0 to %n step %c1 {{
+          %o = arith.muli %i, %step : index
+          tile.store %x to %y[{region} : tensor<64x16xf32> to memref<?x?x?xf32>
+        }}
+        gpu.return
+      }}
+    }}"""
+    with ir.Context():
+        module = ir.Module.parse(text)
+        ops = _edits.walk(module.operation)
+        (store,) = [op for op in ops if op.name == "tile.store"]
+        assert stores_apart(store) is apart

@@ -11,8 +11,8 @@ import numpy as np
 import tilews
 import tilews.language as tl
 from amdgcn.launch import launch
-from support.device_arrays import DeviceArray, has_nvidia_gpu
 from support.llvm_on_cpu import KernelOnCpu
+from targets.gpu_arrays import GpuArray, has_nvidia_gpu
 from tilews import ir, sim
 
 #: Floating point types of at most 8 bits that all chips convert.
@@ -103,10 +103,10 @@ def run(kernel, arguments, form, folder=None, **constants):
         kernel(*arguments, **constants)
         return
     if form == "gpu":
-        on_gpu = [DeviceArray(x) if isinstance(x, np.ndarray) else x for x in arguments]
+        on_gpu = [GpuArray(x) if isinstance(x, np.ndarray) else x for x in arguments]
         kernel(*on_gpu, **constants)
         for array, copy in zip(arguments, on_gpu, strict=True):
-            if isinstance(copy, DeviceArray):
+            if isinstance(copy, GpuArray):
                 array[...] = copy.to_numpy()
         return
     chip = {"barriers": "sm_90a", "llvm": "sm_80"}.get(form, form)

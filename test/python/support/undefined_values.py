@@ -9,7 +9,9 @@ that remain stand for elements of vectors that nothing reads:
   that the mask leaves open;
 * in constants of a vector type, some but not all elements. They are never stored;
 * the value that lanes without a source keep in ``llvm.amdgcn.update.dpp``: no lane is
-  without one, or zero takes its place.
+  without one, or zero takes its place;
+* what LLVM's unrolling of loops passes around the iterations that it puts first, where
+  there are none. The loop after them starts from other values then.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ _CONSTANT = re.compile(rf"<({_ELEMENT} [^<>,]+(?:, {_ELEMENT} [^<>,]+)+)>")
 _ALLOWED = [
     re.compile(rf"insertelement {_VECTOR} poison,"),
     re.compile(rf"shufflevector {_VECTOR} %\S+, {_VECTOR} poison,"),
+    re.compile(r"\.unr = phi \S+ \[ poison, "),
     re.compile(r"@llvm\.amdgcn\.update\.dpp\.\w+\(\w+ poison,"),
 ]
 

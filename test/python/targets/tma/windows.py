@@ -27,7 +27,7 @@ def load_rows(
 @tilews.kernel(threads=128)
 def load_batch(
     X: tl.Tensor["B, M, K:8", tl.f16],
-    Y: tl.Tensor["B, R, N", tl.f16],
+    Y: tl.Tensor["C, R, N", tl.f16],
     start: tl.i32,
     first: tl.i32,
     n: tl.i32,

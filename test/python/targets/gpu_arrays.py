@@ -12,7 +12,7 @@ def has_nvidia_gpu():
     return device_target().startswith("sm_") and bool(importlib.util.find_spec("torch"))
 
 
-class DeviceArray:
+class GpuArray:
     """A copy of a host array on the current GPU.
 
     Launches find it by its interface, whose ``typestr`` is the numpy type itself: the
