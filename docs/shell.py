@@ -33,6 +33,8 @@ def run(command: str, folder: Path) -> str:
     environment = {
         **os.environ,
         "PATH": f"{Path(build).resolve() / 'bin'}:{os.environ['PATH']}",
+        # The command runs in another folder.
+        "PYTHONPATH": ":".join(map(os.path.abspath, sys.path[1:])),
         "COLUMNS": "88",
     }
     done = subprocess.run(

@@ -72,8 +72,11 @@ LogicalResult AccessChecker::fail(Frame &frame, const Instruction &inst,
             "same place";
     break;
   case ConflictKind::Unfenced:
-    what += " on its own (wgmma, TMA); no tile.proxy_fence has made what "
-            "ordinary stores wrote there visible";
+    what += earlier.writes
+                ? " on its own (wgmma, TMA); no tile.proxy_fence has made what "
+                  "ordinary stores wrote there visible"
+                : " on its own (TMA); no tile.proxy_fence orders it after "
+                  "ordinary reads";
     break;
   case ConflictKind::Unordered: {
     bool isFilling = earlier.op && earlier.writes;

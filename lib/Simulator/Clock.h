@@ -54,7 +54,7 @@ private:
 };
 
 /// Two clocks: `done` for events that happen before the next step, and `fenced`
-/// for ordinary writes that a proxy fence has made visible to the async proxy.
+/// for ordinary accesses after which a proxy fence comes.
 struct Clocks {
   Clock done, fenced;
 

@@ -40,7 +40,7 @@ std::optional<Conflict> Shadow::checkAgainst(uint32_t number,
     return std::nullopt;
   if (!viewer.sees(earlier))
     return Conflict{ConflictKind::Unordered, earlier};
-  if (access.isAsyncProxy && earlier.writes && !viewer.isFenced(earlier))
+  if (access.isAsyncProxy && !viewer.isFenced(earlier))
     return Conflict{ConflictKind::Unfenced, earlier};
   return std::nullopt;
 }

@@ -65,7 +65,7 @@ struct Viewer {
   /// The component whose events need no order: that of the agent itself if its
   /// threads count as one.
   std::optional<unsigned> own;
-  /// Whether ordinary writes need a fence before the async proxy's accesses.
+  /// Whether ordinary accesses need a fence before the async proxy's.
   bool needsFence;
 
   bool sees(const ShadowEvent &event) const {

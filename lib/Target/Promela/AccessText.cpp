@@ -90,7 +90,8 @@ void AccessText::startFill(const ModelAccess &access, StringRef place,
   std::string cells = getCells(access, thread);
   out.step("check(is_fillable(" + place + ", " + cells + "))");
   if (isByProxy && reader.hasFences())
-    out.step("check(!place[" + place + "].unfenced)");
+    out.step("check(!place[" + place + "].unfenced && !place[" + place +
+             "].read)");
   takeBytes(*access.buffer, place, thread);
   out.step("begin_fill(" + place + ", " + cells + ")");
   if (!isByProxy && reader.hasFences())
@@ -154,6 +155,8 @@ LogicalResult AccessText::writeAccesses(Operation *op, ThreadText &thread) {
       } else {
         startRead(access, place, isByProxy, thread);
         out.step("begin_read(" + queue + ", " + place + ")");
+        if (!isByProxy && reader.hasFences())
+          out.step("place[" + place + "].read = true");
       }
       if (access.writes && reader.hasFences())
         out.step("place[" + place + "].unfenced = true");

@@ -295,16 +295,18 @@ LogicalResult KernelReader::findScratch() {
 }
 
 void KernelReader::findFences() {
-  bool isStored = false, isByProxy = false;
+  bool isStored = false, isByProxy = false, isRead = false, isLoaded = false;
   kernel.walk([&](Operation *op) {
     for (const ModelAccess &access : getAccesses(op)) {
       bool byProxy = hasInst(op, InstKind::Tma) || hasInst(op, InstKind::Wgmma);
       isByProxy |= byProxy;
       isStored |= access.writes && !byProxy;
+      isRead |= access.reads && !byProxy;
+      isLoaded |= access.writes && byProxy;
     }
   });
-  withFences =
-      isStored && isByProxy && !(withChannels && (hasRoles() || !isPlanned));
+  withFences = ((isStored && isByProxy) || (isRead && isLoaded)) &&
+               !(withChannels && (hasRoles() || !isPlanned));
 }
 
 ModelBuffer *KernelReader::findBuffer(Value value) {

@@ -57,6 +57,7 @@ typedef place_t {
   byte writer;   /* the process of the last writer */
   bool filled;   /* whether it has contents */
   bool unfenced; /* whether the asynchronous proxy may not see them */
+  bool read;     /* whether threads have read since the last proxy fence */
   short fill;    /* in a channel: the number of the fill */
   int cells      /* a set of bits: which elements are written */
   stored_starts
@@ -110,7 +111,8 @@ byte arrivals[THREADS]; /* arrivals in its queue */
   place[p].cells = (place[p].fills > 0 -> place[p].cells : 0); \
   place[p].filled = true
 
-/* A proxy fence: the asynchronous proxy sees all writes that have ended. */
+/* A proxy fence: the asynchronous proxy sees all writes that have ended, and
+   writes after all reads that have. */
 #define fence() \
   units_ = 0; \
   do \
@@ -120,6 +122,7 @@ byte arrivals[THREADS]; /* arrivals in its queue */
       place[units_].unfenced = false \
     :: else \
     fi; \
+    place[units_].read = place[units_].read && place[units_].readers > 0; \
     units_++ \
   :: else -> break \
   od

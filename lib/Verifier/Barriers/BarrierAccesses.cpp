@@ -9,7 +9,7 @@
 // writes to its places, and a write after the last writes of other tasks and
 // all reads. Both must also be ordered within the task, whose threads run
 // apart. Accesses through the asynchronous proxy need a fence after ordinary
-// writes. No write may come while a matmul or copy that the task started still
+// writes, and those that write also after ordinary reads. No write may come while a matmul or copy that the task started still
 // reads. An access that passes becomes the last of its kind: all other clocks
 // forget its places in its row.
 //
@@ -132,9 +132,7 @@ Outcome BarrierAccesses::read(State &state, unsigned task,
   Outcome outcome = checkRead(state, task, event, places, finding);
   if (outcome != Outcome::Done)
     return outcome;
-  parts.knowledge.forget(state, parts.knowledge.getRows().getReads(task),
-                         places, task);
-  parts.history.addReads(state, task, places);
+  parts.addReads(state, task, places, event.isAsyncProxy());
   if (event.executor == BarrierEvent::Executor::Tma)
     parts.copies.startStore(state, task, places);
   return Outcome::Done;
@@ -320,6 +318,10 @@ Outcome BarrierAccesses::checkSharing(const State &state, unsigned task,
   if (event.isAsyncProxy() && parts.proxy.getUnfenced(state, task, places))
     return fail(finding, op,
                 writes + " after ordinary writes, without a proxy fence");
+  if (event.isAsyncProxy() &&
+      parts.proxy.getUnfencedReads(state, task, places, /*ofPeers=*/false))
+    return fail(finding, op,
+                writes + " after ordinary reads, without a proxy fence");
   return Outcome::Done;
 }
 
@@ -333,9 +335,7 @@ Outcome BarrierAccesses::accessNeighbour(State &state, unsigned task,
           Outcome::Done)
     return Outcome::Wrong;
   PlaceSet place = event.neighbour.place;
-  parts.knowledge.forget(state, parts.knowledge.getRows().getReads(task), place,
-                         task);
-  parts.history.addReads(state, task, place);
+  parts.addReads(state, task, place, /*isAsyncProxy=*/false);
   if (event.neighbour.isWritten)
     parts.proxy.addWrite(state, ClockRows::OfThreads, place);
   return Outcome::Done;
@@ -373,6 +373,12 @@ Outcome BarrierAccesses::checkLoad(State &state, unsigned task,
       !parts.peers.checkReach(state, task, op, event.peers, slot, finding) ||
       !parts.phases.checkPhase(state, task, op, slot, finding))
     return Outcome::Wrong;
+  if (PlaceSet unfenced = parts.proxy.getUnfencedReads(
+          state, task, places, /*ofPeers=*/event.peers != 0))
+    return fail(finding, op,
+                writes + getName(unfenced) +
+                    " after ordinary reads, without a proxy fence: threads may "
+                    "still read there");
   return Outcome::Done;
 }
 

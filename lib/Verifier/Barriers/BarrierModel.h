@@ -129,7 +129,8 @@ struct BarrierModel {
   bool hasPeers() const { return reaching != nullptr; }
   /// The rows that clocks need.
   ClockRows::Kinds getRowKinds() const {
-    return {fencedPlaces != 0, hasAtomics, hasExpectations, hasPeers()};
+    return {fencedPlaces != 0, fencedReadPlaces != 0, hasAtomics,
+            hasExpectations, hasPeers()};
   }
 
   unsigned getNumSlots() const { return numSlots; }
@@ -191,6 +192,8 @@ struct BarrierModel {
   mlir::Operation *reaching = nullptr;
   /// The places that threads or cp.async write, and TMA or wgmma access.
   PlaceSet fencedPlaces = 0;
+  /// The places that threads read, and TMA loads write.
+  PlaceSet fencedReadPlaces = 0;
   /// The places that nothing writes, except for atomic updates.
   PlaceSet neverWritten = 0;
   /// Whether there are atomic updates of places, and tile.mbarrier_expect.

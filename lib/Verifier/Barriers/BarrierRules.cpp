@@ -96,9 +96,7 @@ Outcome BarrierRules::useScratch(State &state, unsigned task,
     return outcome;
   steps.synchronize(state, task, model.eventOps[event.number]);
   PlaceSet scratch = event.neighbour.place | event.scratch;
-  parts.knowledge.forget(state, parts.knowledge.getRows().getReads(task),
-                         scratch, task);
-  parts.history.addReads(state, task, scratch);
+  parts.addReads(state, task, scratch, /*isAsyncProxy=*/false);
   return Outcome::Done;
 }
 

@@ -79,7 +79,7 @@ void BarrierSelection::findRotated() {
     });
   };
   if (!isSymmetric || versions <= 1 || !isUniform(model.fencedPlaces) ||
-      !isUniform(model.neverWritten))
+      !isUniform(model.fencedReadPlaces) || !isUniform(model.neverWritten))
     return;
   period = versions;
   rotated = found.takeVector();

@@ -65,10 +65,19 @@ void BarrierState::releasePhases(State &state, unsigned task, BarrierSlot slot,
   }
 }
 
+void BarrierState::addReads(State &state, unsigned task, PlaceSet places,
+                            bool isAsyncProxy) const {
+  knowledge.forget(state, knowledge.getRows().getReads(task), places, task);
+  history.addReads(state, task, places);
+  if (!isAsyncProxy)
+    proxy.addRead(state, task, places);
+}
+
 uint64_t BarrierState::getUnsynchronized(const State &state, unsigned task,
                                          unsigned row) const {
   const ClockRows &rows = knowledge.getRows();
-  if (row == rows.getReads(task))
+  if (row == rows.getReads(task) ||
+      (rows.getKinds().fencedReads && row == rows.getFencedReads(task)))
     return history.getReads(state, task);
   if (row == ClockRows::OfThreads || row == ClockRows::OfCopies)
     return history.getWrites(state, task);

@@ -42,6 +42,9 @@ public:
   /// are ordered before the next step of `task`.
   void releasePhases(State &state, unsigned task, BarrierSlot slot,
                      bool byOneThread) const;
+  /// `task` reads `places`.
+  void addReads(State &state, unsigned task, PlaceSet places,
+                bool isAsyncProxy) const;
   /// The accesses of kind `row`, or the waits, that some threads of `task` have
   /// made since all of them synchronized.
   uint64_t getUnsynchronized(const State &state, unsigned task,

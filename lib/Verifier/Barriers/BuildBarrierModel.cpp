@@ -408,15 +408,20 @@ void BarrierModelBuilder::findPeers() {
 
 void BarrierModelBuilder::findWritten() {
   PlaceSet written = model.overlaps.getNeighbours(), byProxy = 0, filled = 0;
+  PlaceSet read = written, loaded = 0;
   for (const auto &[op, event] : model.events)
     for (const PlaceAccess &access : event.accesses) {
       PlaceSet places = model.places.getAll(access.buffer);
       filled |= access.writes && !access.isAtomic ? places : 0;
-      if (event.isAsyncProxy())
+      if (event.isAsyncProxy()) {
         byProxy |= places | access.sharing;
-      else if (access.writes)
-        written |= places;
+        loaded |= access.writes ? places | access.sharing : 0;
+        continue;
+      }
+      written |= access.writes ? places : 0;
+      read |= access.reads ? places : 0;
     }
   model.fencedPlaces = written & byProxy;
+  model.fencedReadPlaces = read & loaded;
   model.neverWritten = ~filled;
 }

@@ -23,6 +23,9 @@ namespace tilews::verifier {
 ///                             OfCopies, are known, and the asynchronous proxy
 ///                             sees them
 ///     getReads(t)     place   all reads of b by task t are known
+///     getFencedReads(t)
+///                     place   all reads of b by threads of task t are known, and
+///                             a proxy fence after them
 ///     getAtomics(t)   place   all atomic updates of b by task t are known
 ///     getCompleted()  slot    the last complete phase of slot b is known to be
 ///                             complete
@@ -32,8 +35,9 @@ namespace tilews::verifier {
 ///                             are known
 ///
 /// Bits of the rows of places are numbers of `SharedPlaces`, the others are
-/// `BarrierSelection::getPhaseBit`. The rows getVisible, getAtomics and
-/// getExpected exist only in kernels that have such events (`Kinds`).
+/// `BarrierSelection::getPhaseBit`. The rows getVisible, getFencedReads,
+/// getAtomics and getExpected exist only in kernels that have such events
+/// (`Kinds`).
 ///
 /// The rows getCompleted and getAwaited are for barriers that one task waits
 /// for. If several do, each slot has a place p of its own
@@ -55,7 +59,7 @@ class ClockRows {
 public:
   /// The optional rows: whether a kernel has them.
   struct Kinds {
-    bool visible, atomics, expected, peers;
+    bool visible, fencedReads, atomics, expected, peers;
   };
   /// The rows of writes.
   enum WriteRow : unsigned { OfThreads, OfCopies, OfLoads };
@@ -67,9 +71,14 @@ public:
   unsigned getReads(unsigned task) const {
     return OfLoads + 1 + (kinds.visible ? 2 : 0) + task;
   }
-  unsigned getAtomics(unsigned task) const { return getReads(tasks) + task; }
+  unsigned getFencedReads(unsigned task) const {
+    return getReads(tasks) + task;
+  }
+  unsigned getAtomics(unsigned task) const {
+    return getReads(tasks) + (kinds.fencedReads ? tasks : 0) + task;
+  }
   unsigned getCompleted() const {
-    return getReads(tasks) + (kinds.atomics ? tasks : 0);
+    return getAtomics(0) + (kinds.atomics ? tasks : 0);
   }
   unsigned getAwaited() const { return getCompleted() + 1; }
   unsigned getExpected(unsigned task) const { return getAwaited() + 1 + task; }

@@ -1,4 +1,4 @@
-//===- ProxyFences.h - Writes that a proxy fence makes visible --*- C++ -*-===//
+//===- ProxyFences.h - What proxy fences order ------------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,6 +27,10 @@ namespace tilews::verifier {
 ///     @math waits       yes                 yes           yes: wgmma is right
 ///
 /// The fence may also be @math's own, after its wait.
+///
+/// Reads of the generic proxy are ordered before TMA loads in the same way.
+/// Without a fence between @math's reads and its arrival, the next load may
+/// write before they read: an arrival does not wait for the values of loads.
 class ProxyFences {
 public:
   ProxyFences(const BarrierModel &model, const TaskKnowledge &knowledge)
@@ -34,12 +38,19 @@ public:
 
   /// A write to `places` through the generic proxy, of row `writes`.
   void addWrite(State &state, unsigned writes, PlaceSet places) const;
-  /// `task` executes a proxy fence, for all writes ordered before it.
+  /// Threads of `task` read `places` through the generic proxy.
+  void addRead(State &state, unsigned task, PlaceSet places) const;
+  /// `task` executes a proxy fence, for all accesses ordered before it.
   void fence(State &state, unsigned task) const;
   /// The places among `places` of which the asynchronous proxy may not see the
   /// last writes, in steps of `task`.
   PlaceSet getUnfenced(const State &state, unsigned task,
                        PlaceSet places) const;
+  /// The places among `places` that threads may still read when a TMA load
+  /// writes there, as a step of `task`; with `ofPeers`, also threads of the other
+  /// blocks that it writes to.
+  PlaceSet getUnfencedReads(const State &state, unsigned task, PlaceSet places,
+                            bool ofPeers) const;
 
 private:
   const BarrierModel &model;

@@ -163,6 +163,7 @@ void TaskKnowledge::print(raw_ostream &os, const State &state) const {
   os << "rows: writes of threads, of cp.async, of TMA loads, "
      << (rows.getKinds().visible ? "both if visible to the other proxy, " : "")
      << "reads of each task, "
+     << (rows.getKinds().fencedReads ? "fenced reads of each task, " : "")
      << (rows.getKinds().atomics ? "atomic updates of each task, " : "")
      << "complete phases, awaited phases"
      << (rows.getKinds().expected ? ", expectations of each task" : "") << "\n";

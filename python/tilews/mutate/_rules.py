@@ -345,7 +345,8 @@ def _another_channel_orders_it(mutant: Mutant) -> bool:
     an earlier iteration in the other channel, after which nothing reads the slot.
     Premises: a release was moved up over reads, or a wait for it down over copies; the
     roles correspond as in `within-an-iteration`; in each iteration the producer waits
-    for the other channel before this one; its release follows this one.
+    for the other channel before this one; its release follows this one. If a release
+    was moved over its proxy fence, a fence precedes that of the other channel.
     """
     op, crossed = mutant.op, _protocol.crossed_by(mutant) or ()
     is_release = op.name == "tile.mbarrier_arrive"
@@ -354,7 +355,8 @@ def _another_channel_orders_it(mutant: Mutant) -> bool:
         ("move-later", "tile.mbarrier_wait"),
     ):
         return False
-    allowed = {"tile.gemm", "tile.load"} if is_release else {"tile.copy"}
+    reads = {"tile.gemm", "tile.load", "tile.proxy_fence"}
+    allowed = reads if is_release else {"tile.copy"}
     if not all(_edits.is_pure(each) or each.name in allowed for each in crossed):
         return False
     if any("async" in each.attributes for each in crossed):
@@ -368,11 +370,18 @@ def _another_channel_orders_it(mutant: Mutant) -> bool:
         return False
     if not _protocol.is_for_a_release(waits[0]) or not partners:
         return False
+    needs_fence = any(each.name == "tile.proxy_fence" for each in crossed)
     return any(
         _surrounds(other, releases[0], waits[0])
+        and (not needs_fence or _follows_fence(other))
         for other in _edits.walk(kernel)
         if other.name == "tile.mbarrier_arrive" and other.operands[0] != op.operands[0]
     )
+
+
+def _follows_fence(release: ir.Operation) -> bool:
+    before = _edits.step(release, down=False)
+    return before is not None and before.name == "tile.proxy_fence"
 
 
 def _surrounds(other: ir.Operation, release: ir.Operation, wait: ir.Operation) -> bool:

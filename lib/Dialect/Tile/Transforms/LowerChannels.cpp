@@ -233,11 +233,15 @@ static ArrayAttr getPeers(ImplicitLocOpBuilder &b,
 
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, ReleaseOp op) {
   const ChannelSignals &own = getSignals(op);
-  if (own.byTma && own.isWrittenByConsumers)
+  // The next fill may be by TMA, whose writes an arrival alone does not order after
+  // ordinary accesses. An arrival does not wait for the values of loads: without
+  // the fence, warps were seen to read bytes of the next fill on an H200.
+  bool isByThreads = own.hasGenericReaders || own.isWrittenByConsumers;
+  if (isByThreads && (own.byTma || own.isOverwrittenByTma))
     ProxyFenceOp::create(b);
   // If only wgmma reads the slot, no lane has loads of its own in flight. One
   // lane can then arrive without a synchronization of the warp.
-  bool converged = !own.hasGenericReaders && !own.isWrittenByConsumers;
+  bool converged = !isByThreads;
   Agents by = isElected(op) ? Agents::Thread : Agents::Warps;
   MBarrierArriveOp::create(b, barriers.lookup(getChannel(op)).empty,
                            castCursor(b, op.getCursor()).slot, getAgents(b, by),

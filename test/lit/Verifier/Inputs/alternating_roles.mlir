@@ -35,6 +35,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
               tile.mbarrier_wait %full[%qs], %qp : !barriers
               %a = tile.slot %as[%qs] : !buffer, i32 -> !slot
               %x = tile.load %a : !slot -> !tile
+              tile.proxy_fence
               tile.mbarrier_arrive %empty[%qs] {by = #tile.agents<warps>} : !barriers
               tile.atomic_rmw <add> %x to %C : !tile to memref<16xf32>
               %qi = arith.addi %qs, %i1 : i32
@@ -70,6 +71,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
               tile.mbarrier_wait %full[%qs], %qp : !barriers
               %a = tile.slot %as[%qs] : !buffer, i32 -> !slot
               %x = tile.load %a : !slot -> !tile
+              tile.proxy_fence
               tile.mbarrier_arrive %empty[%qs] {by = #tile.agents<warps>} : !barriers
               tile.atomic_rmw <add> %x to %C : !tile to memref<16xf32>
               %qi = arith.addi %qs, %i1 : i32

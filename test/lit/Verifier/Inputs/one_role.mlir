@@ -22,7 +22,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       tile.mbarrier_arrive %full[%i0] {by = #tile.agents<thread>, bytes = 64 : i64} : !barriers
       tile.mbarrier_wait %full[%i0], %f : !barriers
       %x = tile.load %a : !slot -> !tile
-      tile.barrier
+      tile.barrier {proxy_fence}
       %fn = arith.xori %f, %i1 : i32
       tile.atomic_rmw <add> %x to %C : !tile to memref<16xf32>
       scf.yield %fn : i32

@@ -22,6 +22,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           tile.mbarrier_wait %full[%qs], %qp : !barriers
           %a = tile.slot %as[%qs] : !buffer, i32 -> !slot
           %x = tile.load %a : !slot -> !tile
+          tile.proxy_fence
           tile.mbarrier_arrive %empty[%qs] {by = #tile.agents<warps>, peers = [#tile.cluster<x>]} : !barriers
           tile.atomic_rmw <add> %x to %C : !tile to memref<16x16xf32>
           %qi = arith.addi %qs, %i1 : i32

@@ -24,6 +24,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           tile.mbarrier_wait %full[%i0], %f : !barrier
           %a = tile.slot %as[%i0] : !buffer, i32 -> !slot
           %x = tile.load %a : !slot -> !tile
+          tile.proxy_fence
           tile.mbarrier_arrive %empty[%i0] {by = #tile.agents<warps>} : !barrier
           %z = tile.reduce <sum> %x {axis = 0 : i64, tile.offset = 768 : i64} : !tile -> tensor<f32>
           tile.store %x to %t : !tile to !slot

@@ -177,9 +177,11 @@ def Tile_ClusterBarrierOp : Tile_Op<"cluster_barrier"> {
 def Tile_ProxyFenceOp : Tile_Op<"proxy_fence"> {
   let summary = "order ordinary accesses before those of wgmma and TMA";
   let description = [{
-    Orders writes to shared memory by ordinary stores before accesses by units
-    that access shared memory on their own (wgmma, TMA). It covers the writes of
-    the executing threads, and all writes that happen-before the fence.
+    Orders ordinary accesses to shared memory before accesses by units that
+    access shared memory on their own (wgmma, TMA): writes before all of theirs,
+    and reads before their writes. It covers the accesses of the executing
+    threads, and all accesses that happen-before the fence (PTX ISA, "Async
+    proxy").
 
     ```mlir
     tile.proxy_fence

@@ -247,8 +247,9 @@ def Tile_BarrierOp : Tile_Op<"barrier"> {
     it.
 
     With `drain_copies`, each thread first waits for the asynchronous copies
-    that it started. With `proxy_fence`, ordinary writes become visible to the
-    units that access shared memory on their own (wgmma, TMA).
+    that it started. With `proxy_fence`, ordinary accesses before it are ordered
+    before those of the units that access shared memory on their own (wgmma,
+    TMA), as by a `tile.proxy_fence`.
 
     ```mlir
     tile.barrier {drain_copies, proxy_fence}

@@ -47,6 +47,9 @@ bool ArenaAccess::conflictsWith(const ArenaAccess &other) const {
 }
 
 bool ArenaAccess::needsFenceBefore(const ArenaAccess &access) const {
+  // Matmuls and TMA stores read through the proxy themselves.
+  if (!writes && (proxy || !access.writes))
+    return false;
   // The channel that TMA fills orders other writes to the same buffer.
   bool sameBuffer = root == access.root;
   bool matters = !root || !access.root || sameBuffer == access.reads;
@@ -202,7 +205,7 @@ void ArenaState::add(const ArenaAccess &access) {
     return;
   }
   (access.async ? inFlight : pending).insert(access);
-  if (access.writes && access.needsFence)
+  if (access.needsFence)
     unfenced.insert(access);
 }
 
