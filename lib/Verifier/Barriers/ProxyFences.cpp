@@ -33,8 +33,8 @@ void ProxyFences::fence(State &state, unsigned task) const {
     return;
   const ClockRows &rows = knowledge.getRows();
   VectorClock clock = knowledge.getTask(state, task);
-  // Accesses to neighbours count as reads, and atomic updates have rows of their
-  // own.
+  // Accesses to neighbours count as reads, and atomic updates have rows of
+  // their own.
   PlaceSet known = ~knowledge.getOpenUpdates(state, task, model.fencedPlaces);
   for (unsigned reader = 0; reader < model.getNumTasks(); ++reader)
     known &= clock[rows.getReads(reader)] | ~model.overlaps.getNeighbours();
