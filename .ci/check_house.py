@@ -16,8 +16,11 @@ names      no two classes of C++, and no two of Python, have one name, nested on
            class or of another one, and no class of the package tilews that of a
            class of a namespace, but for those that mirror it
 openings   each .cpp begins with three lines on what it does and how
+width      no line of a comment in C++ or TableGen has more than 80 columns; ruff checks
+           Python, and clang-format code
 statistics passes count with ALWAYS_ENABLED_STATISTIC only: a release build of libMLIR
            neither keeps nor prints `Pass::Statistic`
+remarks    remarks start with `remarkAt(op, ...)`: `op->emitRemark()` prints the kernel
 
 C++ is read by universal-ctags. What git ignores is not checked.
 """
@@ -44,6 +47,7 @@ MAX_FUNCTION = 60
 MAX_METHODS = 40
 MAX_SOURCES = 20
 MIN_OPENING = 3
+MAX_COLUMNS = 80
 
 #: One pass is one file, one flag and one test: they stand side by side.
 LARGE_FOLDERS = {"lib/Dialect/Tile/Transforms"}
@@ -351,6 +355,13 @@ def check_openings(tree: Tree) -> Iterator[Finding]:
             )
 
 
+def check_width(tree: Tree) -> Iterator[Finding]:
+    for name in tree.of(".cpp", ".h", ".td"):
+        for line, text in enumerate(tree.text(name).splitlines(), 1):
+            if len(text) > MAX_COLUMNS and text.lstrip().startswith("//"):
+                yield name, line, f"{len(text)} columns, at most {MAX_COLUMNS}"
+
+
 #: In a .td file `Statistic<...>`, in C++ a member `Statistic name{...}`, or a macro.
 _DEAD_STATISTIC = re.compile(
     r"^[^/\"\n]*\b(?:Statistic\s*<|(?:Pass::)?Statistic\s+\w+\s*[{=;(]|STATISTIC\s*\()",
@@ -366,6 +377,15 @@ def check_statistics(tree: Tree) -> Iterator[Finding]:
             yield name, line, "counts in some builds only: use ALWAYS_ENABLED_STATISTIC"
 
 
+def check_remarks(tree: Tree) -> Iterator[Finding]:
+    for name in tree.of(".cpp", ".h"):
+        for match in re.finditer(
+            r"^[^/\n]*(?:\.|->)emitRemark\(", tree.text(name), re.M
+        ):
+            line = tree.text(name).count("\n", 0, match.end()) + 1
+            yield name, line, "prints all of the kernel: use remarkAt(op, ...)"
+
+
 RULES: dict[str, Callable[[Tree], Iterator[Finding]]] = {
     "lines": check_lines,
     "functions": check_functions,
@@ -374,7 +394,9 @@ RULES: dict[str, Callable[[Tree], Iterator[Finding]]] = {
     "files": check_files,
     "names": check_names,
     "openings": check_openings,
+    "width": check_width,
     "statistics": check_statistics,
+    "remarks": check_remarks,
 }
 
 

@@ -85,7 +85,7 @@ AXES = (
     ),
     Axis("roles", "roles", schedule.roles, 12, NVIDIA[:1]),
     Axis("masks", "guards of one channel in a loop", schedule.masks, 8, NVIDIA[:1]),
-    Axis("guard terms", "terms of one guard", schedule.guard_terms, 64, NVIDIA[:1]),
+    Axis("guard terms", "terms of one guard", schedule.guard_terms, 2000, NVIDIA[:1]),
     Axis(
         "guard loads",
         "loads that a guard depends on",

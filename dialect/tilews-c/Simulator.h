@@ -141,8 +141,8 @@ MLIR_CAPI_EXPORTED MlirLogicalResult tilewsSimRun(
 /// threads change the IR.
 MLIR_CAPI_EXPORTED MlirOperation tilewsSimCopy(MlirOperation operation);
 
-/// Calls `add` with each pair of arguments of a `gpu.func` that must not overlap
-/// in memory. The kernel writes the first and accesses the second.
+/// Calls `add` with each pair of arguments of a `gpu.func` that must not
+/// overlap in memory. The kernel writes the first and accesses the second.
 MLIR_CAPI_EXPORTED void tilewsSimFindDisjointArguments(
     MlirOperation kernel,
     void (*add)(intptr_t written, intptr_t other, void *userData),

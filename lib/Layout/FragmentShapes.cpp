@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Layouts of fragments under another shape: reduced, broadcast, sliced, repeated,
-// transposed, reshaped, of other elements. All but the reshape rewrite modes one by
-// one. A reshape numbers the elements row by row and asks for each mode whether
-// its steps stay digits of the new coordinates:
+// Layouts of fragments under another shape: reduced, broadcast, sliced,
+// repeated, transposed, reshaped, of other elements. All but the reshape
+// rewrite modes one by one. A reshape numbers the elements row by row and asks
+// for each mode whether its steps stay digits of the new coordinates:
 //
 //   mode 8:1 along columns of 16 x 8, as 16 x 2 x 4: 4:1 along the last
 //   dimension and 2:1 along the one before

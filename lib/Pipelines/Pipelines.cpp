@@ -35,8 +35,8 @@ using namespace tilews;
 
 /// Returns the names of those canonicalization patterns of `OpTs` that contain
 /// `part`, separated by commas. They depend on the compiler that built libMLIR,
-/// because they contain names of C++ types. Therefore the patterns are asked for
-/// them. It is an error if an operation has no such pattern: then LLVM has
+/// because they contain names of C++ types. Therefore the patterns are asked
+/// for them. It is an error if an operation has no such pattern: then LLVM has
 /// changed, and `tilews-clean-up` has to change too.
 template <typename... OpTs>
 static std::string getPatterns(llvm::StringRef part) {
@@ -122,8 +122,8 @@ static constexpr char kSchedulePasses[] =
     "tile-assign-registers,"
     "tile-expand-pipeline";
 
-/// Builds software pipelines and proves that they are right. A kernel whose plan
-/// is wrong is planned again.
+/// Builds software pipelines and proves that they are right. A kernel whose
+/// plan is wrong is planned again.
 static constexpr char kCheckedSchedule[] = "tile-save-kernels,"
                                            "{0},"
                                            "tile-verify-schedule{{retry={0}},"

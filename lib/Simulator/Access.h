@@ -27,13 +27,13 @@ struct Box {
   }
 };
 
-/// Returns the region of an operation. Its dynamic offsets are the operands from
-/// `operand` on.
+/// Returns the region of an operation. Its dynamic offsets are the operands
+/// from `operand` on.
 Box getBox(const Frame &frame, const Instruction &inst,
            const tile::TileRegion &region, unsigned operand);
 
-/// Returns `memref` ended at index `limit` along a dimension, if it does not end
-/// before; without elements if the region `box` starts at a negative index
+/// Returns `memref` ended at index `limit` along a dimension, if it does not
+/// end before; without elements if the region `box` starts at a negative index
 /// there.
 MemRef getLimited(MemRef memref, const Box &box, unsigned dim, int64_t limit);
 

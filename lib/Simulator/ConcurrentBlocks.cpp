@@ -30,8 +30,9 @@ bool ConcurrentBlocks::canStart() const {
   return next < count && live.size() < kMostWaiting && !isStuck;
 }
 
-/// Joins the threads of blocks that have ended, except the calling one. A thread
-/// keeps its stack until it is joined, and a grid can have a million blocks.
+/// Joins the threads of blocks that have ended, except the calling one. A
+/// thread keeps its stack until it is joined, and a grid can have a million
+/// blocks.
 void ConcurrentBlocks::joinEnded() {
   llvm::erase_if(threads, [](std::pair<bool, std::thread> &entry) {
     auto &[hasEnded, thread] = entry;

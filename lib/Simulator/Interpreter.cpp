@@ -92,7 +92,8 @@ static bool hasExplicitBarriers(gpu::GPUFuncOp kernel, BarrierMode mode) {
 }
 
 /// Marks the arguments that the kernel writes; all of them if an access cannot
-/// be traced to one. Fails if one is read-only, also if no block would write it.
+/// be traced to one. Fails if one is read-only, also if no block would write
+/// it.
 static LogicalResult markWritten(gpu::GPUFuncOp kernel,
                                  ArrayRef<Datum> arguments) {
   auto mark = [&](Value buffer) {

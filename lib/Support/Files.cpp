@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes the content to a temporary file in the same folder, which then gets the
-// name. So a reader finds the old content or the new one, also after a signal or
-// on a full disk. Devices, pipes and stdout are written directly.
+// Writes the content to a temporary file in the same folder, which then gets
+// the name. So a reader finds the old content or the new one, also after a
+// signal or on a full disk. Devices, pipes and stdout are written directly.
 //
 //===----------------------------------------------------------------------===//
 

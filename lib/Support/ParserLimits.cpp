@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Upstream's parser and printer are recursive and have no limit: 2500 nested
-// regions, 10000 nested lists or 20000 operators of an affine expression overflow
-// a stack of 8 MiB. The parser also crashes on `array<index: 1>`. docs/upstream
-// has the reports.
+// regions, 10000 nested lists or 20000 operators of an affine expression
+// overflow a stack of 8 MiB. The parser also crashes on `array<index: 1>`.
+// docs/upstream has the reports.
 //
 // One pass over the characters finds these before the parser does. It skips
 // strings and comments. A closing bracket closes all that its opening one
@@ -36,8 +36,8 @@ using namespace tilews;
 
 /// The nesting that is accepted: less than half of what overflows.
 static constexpr size_t kMaxNesting = 1024;
-/// The tokens that an alias may stand for. Each doubles the last one's in a text
-/// that takes years to print.
+/// The tokens that an alias may stand for. Each doubles the last one's in a
+/// text that takes years to print.
 static constexpr size_t kMaxTokens = 10'000'000;
 
 namespace {
@@ -54,7 +54,8 @@ public:
   }
 
 private:
-  /// A bracket that is open, and the operators after it, or after its last comma.
+  /// A bracket that is open, and the operators after it, or after its last
+  /// comma.
   struct Level {
     char bracket;
     size_t operators = 0;

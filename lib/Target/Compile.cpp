@@ -23,6 +23,7 @@
 #include "tilews/Conversion/Passes.h"
 #include "tilews/Target/Assemble.h"
 #include "tilews/Target/Manifest.h"
+#include "tilews/Target/Phases.h"
 
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
@@ -87,35 +88,6 @@ private:
   std::vector<StageTime> &times;
   llvm::DenseMap<std::pair<Pass *, Operation *>, Clock::time_point> starts;
   std::mutex mutex;
-};
-
-/// Prints the module when it reaches a phase.
-class PhasePrinter : public PassInstrumentation {
-public:
-  PhasePrinter(StringRef phase, ModuleOp module, std::string &text)
-      : phase(phase), module(module), text(text) {}
-
-  void runBeforePass(Pass *pass, Operation *) override {
-    StringRef name = pass->getArgument();
-    if ((phase == "laid_out" && name == "tile-lower-channels") ||
-        (phase == "barriers" && name.starts_with("convert-tile-to-")))
-      print();
-  }
-  void runAfterPass(Pass *pass, Operation *) override {
-    if (phase == "planned" &&
-        pass->getArgument() == "tile-annotate-instructions")
-      print();
-  }
-
-private:
-  void print() {
-    text.clear();
-    llvm::raw_string_ostream(text) << module;
-  }
-
-  StringRef phase;
-  ModuleOp module;
-  std::string &text;
 };
 } // namespace
 
@@ -182,12 +154,6 @@ Compilation::create(ModuleOp module, const CompileOptions &options) {
   return result;
 }
 
-ArrayRef<StringLiteral> tilews::getPhases() {
-  static constexpr StringLiteral phases[] = {"tile", "planned", "laid_out",
-                                             "barriers", "target"};
-  return phases;
-}
-
 FailureOr<std::string> Compilation::print(StringRef phase) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -199,8 +165,7 @@ FailureOr<std::string> Compilation::print(StringRef phase) {
     // Lower another copy and print it on the way.
     OwningOpRef<ModuleOp> copy(source->clone());
     if (failed(lower(*copy, target, options, [&](PassManager &passes) {
-          passes.addInstrumentation(
-              std::make_unique<PhasePrinter>(phase, *copy, text));
+          passes.addInstrumentation(createPhasePrinter(phase, *copy, text));
         })))
       return failure();
     if (text.empty())

@@ -115,8 +115,8 @@ bool KernelCheck::findFault(bool isQuick) {
   return fault.has_value();
 }
 
-/// Refines the coarsest abstraction that the failed attempt of `prover` has made
-/// use of; false if there is none.
+/// Refines the coarsest abstraction that the failed attempt of `prover` has
+/// made use of; false if there is none.
 static bool refine(ProverOptions &options, const Prover &prover,
                    bool mayJoinKnowledge) {
   if (options.joinsGuards && prover.haveGuardsJoined()) {

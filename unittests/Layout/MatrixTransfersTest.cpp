@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Instructions that move matrices (ldmatrix, stmatrix, tcgen05), against the rules
-// of the PTX ISA, and the search for 8x8 matrices in the layout of a fragment. The
-// search is right if each register gets its element when ldmatrix is executed as
-// the ISA describes it.
+// Instructions that move matrices (ldmatrix, stmatrix, tcgen05), against the
+// rules of the PTX ISA, and the search for 8x8 matrices in the layout of a
+// fragment. The search is right if each register gets its element when ldmatrix
+// is executed as the ISA describes it.
 //
 //===----------------------------------------------------------------------===//
 

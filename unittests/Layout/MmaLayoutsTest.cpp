@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The fragments are compared with the formulas of the ISA documents, or, where
-// those are figures, with what must hold: each element has a lane. The layouts of
-// whole tiles are compared with their definition, repeats of the instruction, and
-// the grid of warps with all other grids.
+// those are figures, with what must hold: each element has a lane. The layouts
+// of whole tiles are compared with their definition, repeats of the
+// instruction, and the grid of warps with all other grids.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rows that lanes provide for ldmatrix are right if its execution leaves the
-// operand of the matrix instruction in the registers. Bank conflicts are compared
-// with a count of words, and the chosen layout of a buffer with others.
+// The rows that lanes provide for ldmatrix are right if its execution leaves
+// the operand of the matrix instruction in the registers. Bank conflicts are
+// compared with a count of words, and the chosen layout of a buffer with
+// others.
 //
 //===----------------------------------------------------------------------===//
 

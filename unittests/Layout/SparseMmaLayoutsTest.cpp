@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The operands of sparse instructions are compared with those of the dense ones
-// and with the rule that each element has a lane. The metadata of a whole operand
-// is compared, field by field, with that of each instruction.
+// and with the rule that each element has a lane. The metadata of a whole
+// operand is compared, field by field, with that of each instruction.
 //
 //===----------------------------------------------------------------------===//
 

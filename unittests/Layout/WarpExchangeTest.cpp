@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // An exchange is executed as WarpExchange.h describes its rounds, on numbers of
-// elements. Afterwards each register must hold the element that the layout of the
-// result gives it. An exchange exists exactly if no element has to change its
-// warp.
+// elements. Afterwards each register must hold the element that the layout of
+// the result gives it. An exchange exists exactly if no element has to change
+// its warp.
 //
 //===----------------------------------------------------------------------===//
 

@@ -208,8 +208,9 @@ private:
 };
 
 /// Returns, for each register of `result`, the register of `source` with the
-/// same element, if `source` has the extent 1 in the dimensions where `repeated`
-/// is true. Nothing if the elements are spread over the threads differently.
+/// same element, if `source` has the extent 1 in the dimensions where
+/// `repeated` is true. Nothing if the elements are spread over the threads
+/// differently.
 std::optional<llvm::SmallVector<int64_t>>
 getBroadcastRegisters(const FragmentLayout &source,
                       const FragmentLayout &result,

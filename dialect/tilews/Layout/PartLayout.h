@@ -7,7 +7,8 @@
 //
 // A part of a shared buffer is a box whose offsets are multiples of its sizes.
 // So all parts of some sizes have one layout, at different distances from the
-// start of the buffer. Dimensions of size one have none in the layout of a part.
+// start of the buffer. Dimensions of size one have none in the layout of a
+// part.
 //
 //===----------------------------------------------------------------------===//
 

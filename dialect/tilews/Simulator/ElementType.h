@@ -98,7 +98,8 @@ struct SmallFloat {
   }
 
   /// The nearest value of the format, ties to even. What is too large becomes
-  /// infinity; the formats of up to 8 bits saturate, as the GPUs' conversions do.
+  /// infinity; the formats of up to 8 bits saturate, as the GPUs' conversions
+  /// do.
   static double round(double value) {
     uint64_t code = llvm::bit_cast<uint64_t>(value);
     uint64_t sign = code & kDoubleSign, magnitude = code ^ sign;
@@ -288,7 +289,8 @@ inline void fromBits(ElementType type, uint64_t bits, double &value) {
       withFormat(type.format, [&](auto format) { return format.decode(bits); });
 }
 
-/// The element whose bits are all zero: the number zero in all types but scales.
+/// The element whose bits are all zero: the number zero in all types but
+/// scales.
 template <typename T>
 T fromZero(ElementType type) {
   T value;

@@ -33,11 +33,6 @@ struct CompileOptions {
 /// The forms of device code that a compilation can return.
 enum class Output { LLVM, Assembly, Object, Binary };
 
-/// Returns the phases that a compilation can print: `tile` (as given),
-/// `planned` (instructions chosen), `laid_out` (with layouts), `barriers`
-/// (ready for conversion) and `target` (LLVM dialect).
-llvm::ArrayRef<llvm::StringLiteral> getPhases();
-
 /// The compilation of one gpu.module: lowered when created, emitted on demand.
 /// Errors are diagnostics of the module's context, which must outlive it.
 ///

@@ -19,8 +19,9 @@
 //                     alignment in bytes, and reach if offsets have 32 bits
 //                     (tile.reach); a scalar has name, dtype, and unsigned if
 //                     it is an integer without sign
-//   disjoint          pairs [a, b] of arguments that must not overlap in memory:
-//                     the kernel writes a and accesses b; null if not known
+//   disjoint          pairs [a, b] of arguments that must not overlap in
+//                     memory: the kernel writes a and accesses b; null if not
+//                     known
 //   parameters        what the kernel receives, in order: kind (pointer,
 //                     extent, stride, scalar, tensor_map), dtype, argument,
 //                     for extents and strides the dimension, and for tensor
@@ -45,11 +46,13 @@
 //                     docs/launch.md).
 //                     Extents and strides are expressions as for the grid, and
 //                     {"stride": [argument, dimension]}, in elements
-//   prints            true if the kernels print: __tilews_printed has two i32, the
-//                     lines since the launch and their limit, which the launch sets
+//   prints            true if the kernels print: __tilews_printed has two i32,
+//                     the lines since the launch and their limit, which the
+//                     launch sets
 //   assertions        message and, for fragments, shape of each assertion; not
 //                     there without one. __tilews_failure is the address of two
-//                     i64 that the host can read after a failure (docs/launch.md)
+//                     i64 that the host can read after a failure
+//                     (docs/launch.md)
 //   resources         registers, spills and so on, null if not known
 //   code_sha256       of the file with the code, in hexadecimal digits; added
 //                     where both are written together

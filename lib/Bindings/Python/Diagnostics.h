@@ -16,9 +16,10 @@
 #include <vector>
 
 /// Collects the diagnostics of a context during its life, as lines such as
-/// "gemm.mlir:3:1: error: ...". Only those of the thread that made the collector:
-/// other threads may compile in the same context. MLIR's own Python handlers
-/// need the interpreter lock, which long calls release. This one does not.
+/// "gemm.mlir:3:1: error: ...". Only those of the thread that made the
+/// collector: other threads may compile in the same context. MLIR's own Python
+/// handlers need the interpreter lock, which long calls release. This one does
+/// not.
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(MlirContext context)
@@ -79,8 +80,8 @@ private:
     bool isError = mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticError;
     Message message{isError, {}};
     add(diagnostic, "", message.lines);
-    // The driver of a conversion reports an operation that it could not convert,
-    // also where a pattern has said why.
+    // The driver of a conversion reports an operation that it could not
+    // convert, also where a pattern has said why.
     bool isKnown =
         !messages.empty() && messages.back().isError &&
         message.lines.size() == 1 &&
@@ -121,8 +122,8 @@ private:
   MlirDiagnosticHandlerID handler;
 };
 
-/// Verifies the IR around an operation: Python can have made it invalid, and C++
-/// code relies on it.
+/// Verifies the IR around an operation: Python can have made it invalid, and
+/// C++ code relies on it.
 inline MlirLogicalResult verifyAround(MlirOperation op) {
   MlirOperation root = op;
   for (; !mlirOperationIsNull(op); op = mlirOperationGetParentOperation(op))

@@ -8,10 +8,10 @@
 // The raw interface of tilews.sim, which checks types and reads arrays. The
 // interpreter lock is released while a kernel runs, as blocks may run on other
 // threads, and taken again for each call of a Python function: prints, events
-// and progress. Those threads may change the module, so a copy of it runs. Arrays
-// are passed as addresses with shapes and strides; tilews.sim keeps them alive.
-// C++ code cannot pass on a Python exception: the first one of a called function
-// is kept, and raised at the end.
+// and progress. Those threads may change the module, so a copy of it runs.
+// Arrays are passed as addresses with shapes and strides; tilews.sim keeps them
+// alive. C++ code cannot pass on a Python exception: the first one of a called
+// function is kept, and raised at the end.
 //
 //===----------------------------------------------------------------------===//
 

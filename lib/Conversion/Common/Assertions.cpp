@@ -49,8 +49,8 @@ public:
     return all;
   }
 
-  /// Returns the element, in row-major order, of the first register in which the
-  /// condition does not hold.
+  /// Returns the element, in row-major order, of the first register in which
+  /// the condition does not hold.
   Value getFailed() {
     Value failed = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
     for (size_t v = registers.size(); v-- > 0;)

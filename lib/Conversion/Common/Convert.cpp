@@ -25,6 +25,7 @@
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
 #include "tilews/Dialect/Tile/Analysis/IndexSigns.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/ArgumentAliases.h"
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/Utils/Stages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -263,22 +264,22 @@ static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
   kernel.walk([](scf::ForOp loop) {
     auto stages = loop->getAttrOfType<IntegerAttr>(TileDialect::kNumStages);
     if (stages && stages.getInt() > 1)
-      loop.emitRemark("tile-pipe-0001: loop runs without a software pipeline: "
-                      "no pass has scheduled its ")
+      remarkAt(loop, "tile-pipe-0001: loop runs without a software pipeline: "
+                     "no pass has scheduled its ")
           << stages.getInt() << " stages";
     if (stages)
       forgetPlan(loop);
     auto blocks = loop->getAttrOfType<IntegerAttr>(TileDialect::kSplitK);
     if (blocks && blocks.getInt() > 1)
-      loop.emitRemark("tile-split-0002: loop is not split: no pass has shared "
-                      "its iterations among ")
+      remarkAt(loop, "tile-split-0002: loop is not split: no pass has shared "
+                     "its iterations among ")
           << blocks.getInt() << " blocks";
     if (loop->hasAttr(TileDialect::kStreamK))
-      loop.emitRemark("tile-split-0002: loop is not split: no pass has shared "
-                      "its iterations among the blocks");
+      remarkAt(loop, "tile-split-0002: loop is not split: no pass has shared "
+                     "its iterations among the blocks");
     if (loop->hasAttr(TileDialect::kPingPong))
-      loop.emitRemark("tile-pp-0007: one role executes all iterations of a "
-                      "loop: no pass has split them");
+      remarkAt(loop, "tile-pp-0007: one role executes all iterations of a "
+                     "loop: no pass has split them");
   });
 }
 
@@ -286,9 +287,8 @@ static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
 /// have `registers` of their own, and without roles there is nothing to set.
 static void remarkRoleRegisters(gpu::GPUFuncOp kernel) {
   if (kernel->removeAttr(TileDialect::kRoleRegisters))
-    kernel.emitRemark(
-        "tile-ws-0010: 'tile.role_registers' is not used: no pass "
-        "has made roles of this kernel to give them to");
+    remarkAt(kernel, "tile-ws-0010: 'tile.role_registers' is not used: no pass "
+                     "has made roles of this kernel to give them to");
 }
 
 /// Drops `tile.cluster` with a remark on targets without clusters.
@@ -299,8 +299,7 @@ static void remarkClusters(gpu::GPUFuncOp kernel, const TargetInfo &info) {
                                [](int32_t extent) { return extent == 1; }))
     return;
   if (!info.isNVIDIA() || info.arch < 90) {
-    kernel.emitRemark(
-        "tile-cluster-0001: blocks are not launched in clusters: ")
+    remarkAt(kernel, "tile-cluster-0001: blocks are not launched in clusters: ")
         << info.chip << " has none";
     kernel->removeAttr(TileDialect::kCluster);
   }

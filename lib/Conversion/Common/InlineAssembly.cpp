@@ -8,8 +8,8 @@
 // `tile.asm` executes its template once for each register of a fragment. Values
 // enter and leave it in the type of the register that the constraint names:
 //
-//   "=f,h" for (f16) -> i32 on NVIDIA     the result is a float, the input an i16
-//   "=v,v" for (f16) -> f16 on AMD        both are an i32, whose lower half counts
+//   "=f,h" for (f16) -> i32 on NVIDIA   the result is a float, the input an i16
+//   "=v,v" for (f16) -> f16 on AMD      both are an i32; its lower half counts
 //
 // Several results are a struct in LLVM. The verifier of the operation has
 // checked that template and constraints fit.

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Conversions of fp8, fp6, fp4 and of scales, which are integers of 8 bits in
-// registers. fp8 uses the target's instructions. fp6 and fp4 have fewer exponents
-// than f16, so their bits at the place of the bits of an f16 are a number that is
-// too small by a power of two, also where it is subnormal:
+// registers. fp8 uses the target's instructions. fp6 and fp4 have fewer
+// exponents than f16, so their bits at the place of the bits of an f16 are a
+// number that is too small by a power of two, also where it is subnormal:
 //
 //   f4E2M1FN 6.0 = 0 11 1  ->  0 00011 1000000000 = 6.0 * 2^-14 in f16
 //

@@ -5,18 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Conversions of integers of at most 8 bits, and bits as elements of another width.
-// Types below a byte take a byte in registers, integers with their sign extended:
-// the backends would keep vectors of such types in memory.
+// Conversions of integers of at most 8 bits, and bits as elements of another
+// width. Types below a byte take a byte in registers, integers with their sign
+// extended: the backends would keep vectors of such types in memory.
 //
-// Small integers become floating point by a sum. After the bits of a large power
-// of two whose last bit counts as one they are that power plus the integer; a
-// subtraction is exact, and faster than the instruction that converts:
+// Small integers become floating point by a sum. After the bits of a large
+// power of two whose last bit counts as one they are that power plus the
+// integer; a subtraction is exact, and faster than the instruction that
+// converts:
 //
 //   i4 n  ->  0x6400 | (n ^ 8) = 1024 + n + 8 in f16, minus 1032
 //
-// That is done to two elements of 4 bits at once, which are 16 bits apart in the 32
-// bits that eight of them fill in memory.
+// That is done to two elements of 4 bits at once, which are 16 bits apart in
+// the 32 bits that eight of them fill in memory.
 //
 //===----------------------------------------------------------------------===//
 

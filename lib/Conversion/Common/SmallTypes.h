@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the conversions of small integers and of small floats share: the widths of
-// registers, and elements of 4 bits of which two are converted at once.
+// What the conversions of small integers and of small floats share: the widths
+// of registers, and elements of 4 bits of which two are converted at once.
 //
 //===----------------------------------------------------------------------===//
 

@@ -14,9 +14,9 @@
 //   loc(callsite("scaled"("k.py":6:9) at "k.py":13:9))
 //     -> loc(callsite(fused<#scaled>["k.py":6:9] at "k.py":13:9))
 //
-// Below, a location is *placed* if it is rewritten so. Only lines are described:
-// `.loc` directives on NVIDIA, where more would make code for debuggers, and
-// DWARF's line table on AMD.
+// Below, a location is *placed* if it is rewritten so. Only lines are
+// described: `.loc` directives on NVIDIA, where more would make code for
+// debuggers, and DWARF's line table on AMD.
 //
 //===----------------------------------------------------------------------===//
 

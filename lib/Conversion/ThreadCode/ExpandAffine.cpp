@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Upstream's patterns for affine operations. They promise that multiplications
-// do not overflow, which nobody has said of the operands: LLVM would delete what
-// depends on one that wraps. The promise is taken back:
+// do not overflow, which nobody has said of the operands: LLVM would delete
+// what depends on one that wraps. The promise is taken back:
 //
 //   affine.apply affine_map<(d0) -> (d0 * 3)>(%i)
 //     -> arith.muli %i, %c3 overflow<nsw>      upstream

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 //   exp(x)   = exp2(t) * (1 + r), where t is x * log2(e), rounded and a little
-//              too small, and r = x - t * ln(2) is what is missing. So r has the
-//              sign of x, and infinity + infinity * r is infinity. Where only
-//              f16 or a narrower type is left of the result, r is left out: then
-//              log2(e) has two parts, and the rounding of t remains, a relative
-//              error of at most |x| * 2^-24.
+//              too small, and r = x - t * ln(2) is what is missing. So r has
+//              the sign of x, and infinity + infinity * r is infinity. Where
+//              only f16 or a narrower type is left of the result, r is left
+//              out: then log2(e) has two parts, and the rounding of t remains,
+//              a relative error of at most |x| * 2^-24.
 //   expm1(x) = 2^n * expm1(r) + (2^n - 1), x = n * ln(2) + r, and expm1(r) is
 //              r + r^2 * Q(r). All are halved, because 2^128 is too large.
 //   tanh(x)  = x * P(x^2) below 0.55, else 1 - 2 / (exp(2x) + 1), which is

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Powers of integers by repeated squaring (Knuth, TAOCP volume 2, 4.6.3). A loop
-// over the bits of the exponent keeps the code short. All multiplications wrap
-// around. For 3^5, with the bits 101 of the exponent from the lowest one:
+// Powers of integers by repeated squaring (Knuth, TAOCP volume 2, 4.6.3). A
+// loop over the bits of the exponent keeps the code short. All multiplications
+// wrap around. For 3^5, with the bits 101 of the exponent from the lowest one:
 //
 //   bit 1: power = 3,   square = 9
 //   bit 0: power = 3,   square = 81
@@ -27,8 +27,8 @@ using namespace mlir;
 using namespace tilews;
 
 namespace {
-/// Computes a power of integers by repeated squaring, modulo 2^bits. The bits of
-/// a negative exponent are right for the bases 1 and -1, which depend on the
+/// Computes a power of integers by repeated squaring, modulo 2^bits. The bits
+/// of a negative exponent are right for the bases 1 and -1, which depend on the
 /// lowest bit only; with others the result is the reciprocal toward zero, and
 /// -1 for the base 0, as in the interpreter.
 struct IntegerPowerPattern : OpRewritePattern<math::IPowIOp> {

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Expands functions of the math dialect to instructions of GPUs, so that no call
-// of a library remains. Functions of f16 and bf16 are computed in f32. The power
-// of two is an instruction. So is the logarithm to base two on AMD, from which
-// the other logarithms differ by a factor.
+// Expands functions of the math dialect to instructions of GPUs, so that no
+// call of a library remains. Functions of f16 and bf16 are computed in f32. The
+// power of two is an instruction. So is the logarithm to base two on AMD, from
+// which the other logarithms differ by a factor.
 //
-// Files beside this one have the expansions by family: exponentials, logarithms,
-// sines and cosines, powers, remainders. Others are upstream's patterns:
-// identities, or polynomials. What remains of f64 without an instruction is an
-// error.
+// Files beside this one have the expansions by family: exponentials,
+// logarithms, sines and cosines, powers, remainders. Others are upstream's
+// patterns: identities, or polynomials. What remains of f64 without an
+// instruction is an error.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,18 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A power with a constant integral exponent of at most 64 is computed by repeated
-// squaring. Each multiplication has a second number for its error, which fma gives
-// exactly (Dekker, A floating-point technique for extending the available
-// precision, 1971). For a negative exponent the reciprocal is raised.
+// A power with a constant integral exponent of at most 64 is computed by
+// repeated squaring. Each multiplication has a second number for its error,
+// which fma gives exactly (Dekker, A floating-point technique for extending the
+// available precision, 1971). For a negative exponent the reciprocal is raised.
 //
 // Others are 2^(y * log2|x|), with the logarithm in two numbers:
 //
 //   |x| = 2^n * m     s = (m - 1) / (m + 1)     log(m) = 2 (s + s^3/3 + ...)
 //
-// The multiplied logarithm is split into an integer, which becomes an exponent, and a rest
-// of at most 1/2, for which fma needs no rounded multiplication. Selects at the end make
-// signs and special cases those of IEEE 754 (`pow`; C23, F.10.4.4).
+// The multiplied logarithm is split into an integer, which becomes an exponent,
+// and a rest of at most 1/2, for which fma needs no rounded multiplication.
+// Selects at the end make signs and special cases those of IEEE 754 (`pow`;
+// C23, F.10.4.4).
 //
 //===----------------------------------------------------------------------===//
 

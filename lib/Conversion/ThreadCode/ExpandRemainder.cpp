@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // x - trunc(x / y) * y, without rounding: a long division whose digits have 22
-// bits in f32, and 51 in f64. Each iteration subtracts a multiple of y * 2^k, the
-// lowest k first chosen so that the quotient q has less than 2^23. Its rounding may
-// make q too large by one; fma(-q, y * 2^k, x) is exact nevertheless, and if it
-// is negative, y * 2^k is added. Then k falls by 22, down to 0. Usually k is 0 at
-// once. At most 13 iterations remove the 277 bits by which exponents differ, and
-// at most 42 in f64. Elements that are done stay as they are.
+// bits in f32, and 51 in f64. Each iteration subtracts a multiple of y * 2^k,
+// the lowest k first chosen so that the quotient q has less than 2^23. Its
+// rounding may make q too large by one; fma(-q, y * 2^k, x) is exact
+// nevertheless, and if it is negative, y * 2^k is added. Then k falls by 22,
+// down to 0. Usually k is 0 at once. At most 13 iterations remove the 277 bits
+// by which exponents differ, and at most 42 in f64. Elements that are done stay
+// as they are.
 //
 // A dividend below the divisor is the result: then the divisor may be infinite.
 // Remainders of f16 and bf16 are computed in f32, which holds them exactly.

@@ -8,15 +8,15 @@
 // The argument is x = n * pi/2 + r with |r| <= pi/4. The lowest two bits of n
 // choose between sin(r) and cos(r), and the sign.
 //
-// Below 2^17, three parts of pi/2 are subtracted (Cody and Waite, Software Manual
-// for the Elementary Functions, 1980). The first difference is exact, because
-// fma rounds it only, and its bits are those of a number of 24.
+// Below 2^17, three parts of pi/2 are subtracted (Cody and Waite, Software
+// Manual for the Elementary Functions, 1980). The first difference is exact,
+// because fma rounds it only, and its bits are those of a number of 24.
 //
-// If any argument of a thread is larger, a branch computes n and r with integers
-// (Payne and Hanek, Radian Reduction for Trigonometric Functions, 1983). Only 96
-// bits of 2/pi matter: those before contribute multiples of 4 to n, and
-// those after less than 2^-70 to the fraction. The branch handles a vector in a
-// loop of four elements at a time, so that its code stays small.
+// If any argument of a thread is larger, a branch computes n and r with
+// integers (Payne and Hanek, Radian Reduction for Trigonometric Functions,
+// 1983). Only 96 bits of 2/pi matter: those before contribute multiples of 4 to
+// n, and those after less than 2^-70 to the fraction. The branch handles a
+// vector in a loop of four elements at a time, so that its code stays small.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,7 +104,8 @@ static Reduced reduceLarge(RealEmitter &e, Value x) {
     return arith::ShRUIOp::create(b, value, e.integer(longType, by));
   };
   // x is an integer of 24 bits times 2^(exponent - 150). The words start two
-  // bits before those that the result of multiplication with the integer turns into fractions.
+  // bits before those that the result of multiplication with the integer turns
+  // into fractions.
   Value magnitude = e.toBits(e.abs(x));
   Value exponent = arith::ShRUIOp::create(b, magnitude, e.integer(23));
   Value fraction =

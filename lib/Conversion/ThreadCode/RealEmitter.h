@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The expansions of functions of floating point, and the arithmetic that they
-// are written in. The code generator may fuse a multiplication with a sum that uses
-// it. So where an expansion relies on a rounded multiplication, no sum follows; it
-// writes `fma` itself.
+// are written in. The code generator may fuse a multiplication with a sum that
+// uses it. So where an expansion relies on a rounded multiplication, no sum
+// follows; it writes `fma` itself.
 //
 //===----------------------------------------------------------------------===//
 

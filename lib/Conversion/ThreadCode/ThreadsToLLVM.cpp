@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // The last conversion: code of one thread to the LLVM dialect, by upstream's
-// patterns with the type converter of the tile conversion. Shifts, divisions and
-// conversions to integers have patterns of our own, which leave no result
-// undefined (TotalArithmetic.cpp). So have long vectors: LLVM needs time quadratic in the length of a chain of insertelement to
-// turn it into scalars, so vectors of more than 16 elements are built from
-// halves:
+// patterns with the type converter of the tile conversion. Shifts, divisions
+// and conversions to integers have patterns of our own, which leave no result
+// undefined (TotalArithmetic.cpp). So have long vectors: LLVM needs time
+// quadratic in the length of a chain of insertelement to turn it into scalars,
+// so vectors of more than 16 elements are built from halves:
 //
 //   vector.from_elements of 64  ->  4 x 16 elements, joined by 3 shuffles
 //

@@ -22,9 +22,10 @@
 //                                                    does not define a div b
 //
 // Operands that are constants in range need none of it: upstream's patterns
-// convert them. Counts of 64 bits need a second form: LLVM truncates them to 32 for
-// PTX, and drops the select, so that a shift by 2^32 would be one by 0. Conversions
-// are `llvm.fptosi.sat`, on NVIDIA `cvt.rzi`, which saturates by itself.
+// convert them. Counts of 64 bits need a second form: LLVM truncates them to 32
+// for PTX, and drops the select, so that a shift by 2^32 would be one by 0.
+// Conversions are `llvm.fptosi.sat`, on NVIDIA `cvt.rzi`, which saturates by
+// itself.
 //
 //===----------------------------------------------------------------------===//
 

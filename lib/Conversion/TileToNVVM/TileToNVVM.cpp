@@ -15,6 +15,7 @@
 #include "NVVMLowering.h"
 #include "tilews/Conversion/Common/ThreadCode.h"
 #include "tilews/Conversion/Passes.h"
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
@@ -41,7 +42,7 @@ static void dropRegisters(gpu::GPUFuncOp kernel, const TargetInfo &info) {
   kernel.walk([&](tile::RoleOp role) {
     if (!role.getRegisters())
       return;
-    role.emitRemark("tile-ws-0011: role @")
+    tile::remarkAt(role, "tile-ws-0011: role @")
         << role.getName() << " has no registers of its own: " << info.chip
         << " does not let warps give registers to each other";
     role.removeRegistersAttr();

@@ -75,7 +75,8 @@ protected:
 /// Where the boxes of a copy are along the dimension of a window.
 struct WindowCoords {
   int64_t dim;
-  /// The place of the first box in the window, and that of the window; both i32.
+  /// The place of the first box in the window, and that of the window; both
+  /// i32.
   Value box, window;
   /// The tensor map of boxes outside of the array.
   Value outsideMap;
@@ -158,8 +159,8 @@ private:
                        NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
                  });
     };
-    // The map of an array without elements has one element, a zero for all kernels,
-    // which stays zero.
+    // The map of an array without elements has one element, a zero for all
+    // kernels, which stays zero.
     Value hasElements = createHasElements(
         b, cast<MemRefType>(op.getDest().getType()), adaptor.getDest());
     if (hasElements)
@@ -169,8 +170,8 @@ private:
     NVVM::CpAsyncBulkCommitGroupOp::create(b);
   }
 
-  /// Returns whether each extent of `buffer` is positive, an i1. Null if that is
-  /// known.
+  /// Returns whether each extent of `buffer` is positive, an i1. Null if that
+  /// is known.
   static Value createHasElements(ImplicitLocOpBuilder &b, MemRefType type,
                                  Value buffer) {
     if (llvm::is_contained(type.getShape(), 0))

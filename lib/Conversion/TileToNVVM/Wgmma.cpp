@@ -348,8 +348,8 @@ struct WgmmaWaitPattern : TilePattern<GemmWaitOp> {
       counts.push_back(own.size());
       llvm::append_range(registers, own);
     }
-    // The instruction takes at most 7 (PTX ISA, "wgmma.wait_group"); to wait for
-    // more groups than needed is right.
+    // The instruction takes at most 7 (PTX ISA, "wgmma.wait_group"); to wait
+    // for more groups than needed is right.
     int64_t pending = std::min<int64_t>(op.getPending(), 7);
     std::string text =
         "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";";

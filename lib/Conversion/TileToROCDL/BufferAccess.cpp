@@ -40,8 +40,8 @@ static int64_t getFlags(const TargetInfo &info) {
 }
 
 /// LLVM finds that a loaded value is the same in all threads if its address is.
-/// It does not for the result of a reduction, and would then execute a loop over
-/// the lanes for each access by a resource that depends on it.
+/// It does not for the result of a reduction, and would then execute a loop
+/// over the lanes for each access by a resource that depends on it.
 Value ROCDLLowering::emitUniform(ImplicitLocOpBuilder &b, Value value) const {
   Type type = value.getType();
   if (!type.isInteger() || type.getIntOrFloatBitWidth() < 32)

@@ -39,8 +39,8 @@ static constexpr int64_t kMostCells = 31;
 static constexpr unsigned kMostSteps = 16;
 
 /// Returns a number that divides `value`, which is 0 if `value` is 0. Unlike
-/// `tile::Divisibility`, it does not assume that sums and products fit: integers
-/// of a model wrap around as those of the kernel do.
+/// `tile::Divisibility`, it does not assume that sums and products fit:
+/// integers of a model wrap around as those of the kernel do.
 static int64_t getDivisor(Value value, unsigned steps = kMostSteps) {
   APInt number;
   if (matchPattern(value, m_ConstantInt(&number)))

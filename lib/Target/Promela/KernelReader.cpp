@@ -206,8 +206,9 @@ void KernelReader::addCuts(ModelBuffer &buffer, const SharedAccess &access) {
   }
 }
 
-/// Whether one thread alone accesses a buffer, by loads and stores. Until memory
-/// is planned, these are in program order: `--tile-insert-barriers` comes later.
+/// Whether one thread alone accesses a buffer, by loads and stores. Until
+/// memory is planned, these are in program order: `--tile-insert-barriers`
+/// comes later.
 bool KernelReader::isOfOneThread(const ModelBuffer &buffer) {
   const Thread *thread = nullptr;
   bool isOfOne = true;

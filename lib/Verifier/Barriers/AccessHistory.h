@@ -30,8 +30,8 @@ public:
   void initialize(State &state) const;
 
   /// Places that some threads of `task` have read, written, or updated
-  /// atomically since all of them synchronized. The words hold the other places,
-  /// so that paths join by the intersection, as they do for clocks.
+  /// atomically since all of them synchronized. The words hold the other
+  /// places, so that paths join by the intersection, as they do for clocks.
   PlaceSet getReads(const State &state, unsigned task) const {
     return ~state[getWord(task, SynchronizedReads)];
   }

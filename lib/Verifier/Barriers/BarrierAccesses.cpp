@@ -294,8 +294,8 @@ Outcome BarrierAccesses::update(State &state, unsigned task,
 // Memory that shares bytes
 //===----------------------------------------------------------------------===//
 
-/// Whether an event may destroy the contents of `places`, which share bytes with
-/// what it writes to: all accesses to them must be ordered before.
+/// Whether an event may destroy the contents of `places`, which share bytes
+/// with what it writes to: all accesses to them must be ordered before.
 Outcome BarrierAccesses::checkSharing(const State &state, unsigned task,
                                       const BarrierEvent &event,
                                       PlaceSet places, Finding &finding) const {

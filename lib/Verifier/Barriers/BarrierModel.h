@@ -42,9 +42,10 @@ struct PlaceAccess {
 
 /// An operation of a kernel with barriers that changes the state.
 ///
-/// Example: `tile.copy %A[%k] to %a signals(%full[%s]) {tile.inst = tma}`, where
-/// %a is slot %s of a buffer, has the executor `Tma` and one access, which
-/// writes the version %s. Its bytes are counted by slot %s of barrier %full.
+/// Example: `tile.copy %A[%k] to %a signals(%full[%s]) {tile.inst = tma}`,
+/// where %a is slot %s of a buffer, has the executor `Tma` and one access,
+/// which writes the version %s. Its bytes are counted by slot %s of barrier
+/// %full.
 struct BarrierEvent {
   /// What performs an access. TMA and wgmma access memory through the
   /// asynchronous proxy.
@@ -62,8 +63,8 @@ struct BarrierEvent {
   mlir::Value barrierSlot = {};
   /// The threads of the task synchronize in it.
   bool synchronizes = false;
-  /// The place of its scratch memory, if that has one. The threads read it after
-  /// they have synchronized.
+  /// The place of its scratch memory, if that has one. The threads read it
+  /// after they have synchronized.
   PlaceSet scratch = 0;
   /// It belongs to every unit.
   bool isCommon = false;

@@ -64,8 +64,8 @@ private:
   }
 
   BarrierModel &model;
-  /// Whether barriers order accesses by threads: they are placed after memory is
-  /// planned.
+  /// Whether barriers order accesses by threads: they are placed after memory
+  /// is planned.
   bool hasThreadOrder = false;
 };
 } // namespace
@@ -133,9 +133,9 @@ void BarrierModelBuilder::findForm() {
   hasThreadOrder = isPlanned && !hasChannels;
 }
 
-/// Numbers the places: of all planned memory if a dataflow analysis does not show
-/// that the threads of each task are ordered. There is something to check then,
-/// also where nothing is asynchronous.
+/// Numbers the places: of all planned memory if a dataflow analysis does not
+/// show that the threads of each task are ordered. There is something to check
+/// then, also where nothing is asynchronous.
 void BarrierModelBuilder::findPlaces() {
   if (!model.isBarrierForm && !hasThreadOrder)
     return;

@@ -49,8 +49,8 @@ namespace tilews::verifier {
 ///
 /// Example, two tasks and one place: the kernel stored to place 0 and then
 /// synchronized with task 1, which has read it since. The clock of the kernel
-/// is OfThreads {0}, OfCopies {0}, OfLoads {0}, getReads(0) {0}, getReads(1) {}:
-/// it may read place 0, and may not write to it.
+/// is OfThreads {0}, OfCopies {0}, OfLoads {0}, getReads(0) {0},
+/// getReads(1) {}: it may read place 0, and may not write to it.
 ///
 /// In kernels whose blocks reach into other blocks of the cluster the rows come
 /// twice. Those of the second half, `getPeer(row)`, say the same of the peers'

@@ -7,9 +7,10 @@
 //
 // Compares the bytes of each access with those of all places, of which there
 // are at most 62. A place has the bytes of the accesses to it, also those of
-// several ranges. Accesses to memory without places become accesses to neighbours: one for each task and
-// set of places that they share bytes with. How neighbours are ordered among
-// each other is not checked here: they have no places if `areThreadsOrdered`.
+// several ranges. Accesses to memory without places become accesses to
+// neighbours: one for each task and set of places that they share bytes with.
+// How neighbours are ordered among each other is not checked here: they have no
+// places if `areThreadsOrdered`.
 //
 //===----------------------------------------------------------------------===//
 

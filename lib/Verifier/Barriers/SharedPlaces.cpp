@@ -10,8 +10,8 @@
 // and the constant regions that operations name. A second walk over the
 // allocations then gives places to those that barriers have to order: one place
 // for each version. If all named regions of a buffer without versions are
-// disjoint, each region has a place, and the rest has one. The scratch memory of
-// the operations of a task at one offset has one place.
+// disjoint, each region has a place, and the rest has one. The scratch memory
+// of the operations of a task at one offset has one place.
 //
 //===----------------------------------------------------------------------===//
 

@@ -29,8 +29,8 @@ using PlaceSet = uint64_t;
 ///     place 3, 4:    the two parts of %b that operations name
 ///     place 5:       the rest of %b
 ///
-/// A buffer that only one role accesses, with ordinary loads and stores, needs no
-/// places where `areThreadsOrdered`, nor does scratch memory.
+/// A buffer that only one role accesses, with ordinary loads and stores, needs
+/// no places where `areThreadsOrdered`, nor does scratch memory.
 class SharedPlaces {
 public:
   /// A state has a word of 64 bits for a set of places.

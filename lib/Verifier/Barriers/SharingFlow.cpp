@@ -14,8 +14,8 @@
 //   copies    writes by cp.async: a wait for all groups, then a barrier
 //
 // --tile-insert-barriers places these barriers by a similar analysis
-// (BarrierPlacement). The verifier checks its result, and so shares no code with
-// it.
+// (BarrierPlacement). The verifier checks its result, and so shares no code
+// with it.
 //
 // Paths that join take the union. A write is ordered if no place that shares
 // bytes with it is in the state.

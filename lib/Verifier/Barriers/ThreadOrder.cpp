@@ -7,12 +7,13 @@
 //
 // A forward dataflow analysis (MLIR's framework). A state has the ranges of
 // bytes that some threads may have read, written or updated atomically since
-// all of them synchronized. Paths that join take the union. An access is ordered
-// if it has no conflict with the state before it.
+// all of them synchronized. Paths that join take the union. An access is
+// ordered if it has no conflict with the state before it.
 //
 // Each role begins with an empty state: what the kernel's body leaves open is
-// compared with all accesses of the roles where these begin. After the roles all
-// of their accesses are open, because their barriers are not for all threads.
+// compared with all accesses of the roles where these begin. After the roles
+// all of their accesses are open, because their barriers are not for all
+// threads.
 //
 //===----------------------------------------------------------------------===//
 

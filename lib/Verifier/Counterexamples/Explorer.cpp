@@ -401,8 +401,8 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
   return describe(stuck, past);
 }
 
-/// Whether the last event writes to bytes that its task has written to, and that
-/// writes cannot have ended since.
+/// Whether the last event writes to bytes that its task has written to, and
+/// that writes cannot have ended since.
 bool Explorer::overlapsEarlier(
     ArrayRef<std::pair<unsigned, const TraceEvent *>> past) const {
   auto [task, last] = past.back();

@@ -153,7 +153,8 @@ static std::optional<UniformValue> foldTiles(Operation *op,
 // All operations
 //===----------------------------------------------------------------------===//
 
-/// `count` times `value`, if no sum of fewer of them is rounded or wraps around.
+/// `count` times `value`, if no sum of fewer of them is rounded or wraps
+/// around.
 static std::optional<UniformValue> multiply(Type type, UniformValue value,
                                             int64_t count) {
   FloatType format = getFloatType(type);

@@ -12,8 +12,8 @@
 
 namespace tilews::verifier {
 
-/// Takes the conditions of branches together, so that a path forks once where it
-/// would fork for each of them. A path that forks once has two states in an
+/// Takes the conditions of branches together, so that a path forks once where
+/// it would fork for each of them. A path that forks once has two states in an
 /// iteration, and 2^n in n iterations under way.
 ///
 ///     %c = scf.if %a -> i1 { yield %true } else { yield %b }
@@ -31,8 +31,8 @@ public:
       : context(context), values(values), evaluator(evaluator), isLean(isLean) {
   }
 
-  /// Computes the results of a branch that only computes flags; false if it does
-  /// anything else, or if the search starts over.
+  /// Computes the results of a branch that only computes flags; false if it
+  /// does anything else, or if the search starts over.
   bool compute(Path &path, mlir::scf::IfOp branch);
   /// The conjunction of the condition of `branch` and of those nested branches
   /// without which it does nothing. The result does not count if the search

@@ -10,8 +10,8 @@
 // found that has to be decided first. The path forks on this part, each side
 // adds it to its path condition, and the decision is tried again.
 //
-// A part that two facts imply together becomes a fact of its own: it stays known
-// when one of the two is given up.
+// A part that two facts imply together becomes a fact of its own: it stays
+// known when one of the two is given up.
 //
 // Before the fork the part is noted with the induction variables that it
 // depends on. Facts from before a loop, where the variable was a constant, are

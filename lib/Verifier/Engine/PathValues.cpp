@@ -11,9 +11,11 @@
 // same atom again.
 //
 // Long chains of arithmetic make deep expressions, and walks over expressions
-// are recursive. So an expression with more than `kMaxTreeSize` nodes is cut
-// off: its value becomes a variable that forgets its facts whenever it is set.
-// This loses precision only.
+// are recursive and see each node once for each use. So an expression with more
+// than `kMaxTreeSize` nodes is cut off: an atom with the number of the
+// expression takes its place. Two roles that compute the same one, however
+// large, still have the same atom, and a condition of n terms takes time linear
+// in n. What is lost is how the parts of the expression relate to other facts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,17 +62,22 @@ SmallVector<Expr> PathValues::getAll(const Path &path,
                              [&](Value value) { return get(path, value); });
 }
 
+/// An atom in place of an expression that is too large. Its operands are the
+/// variables, so facts about it move and are forgotten as those about `e` are.
+static Expr cutOff(ExpressionTable &table, Expr e) {
+  SmallVector<Expr> operands(table.getVariables(e));
+  for (Expr &operand : operands)
+    operand = table.getInteger(operand);
+  return table.getAtom({AtomKind::LargeExpression, e}, operands);
+}
+
 void PathValues::set(Path &path, Value value, Expr expr) const {
   int64_t number = context.program.getNumber(value);
   if (number < 0)
     return;
   expr = path.facts.resolve(context.table, expr);
   if (context.table.getTreeSize(expr) > kMaxTreeSize) {
-    Expr atom = context.table.getAtom(
-        {AtomKind::OpaqueValue,
-         reinterpret_cast<int64_t>(value.getAsOpaquePointer())},
-        {}, /*isVariable=*/true);
-    path.facts.forget(context.table, atom);
+    Expr atom = cutOff(context.table, expr);
     expr = isSum(value.getType()) ? context.table.getInteger(atom) : atom;
   }
   path.values[number] = expr;

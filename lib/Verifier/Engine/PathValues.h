@@ -32,7 +32,7 @@ public:
   /// The atom that stands for a value that the slice does not compute.
   Expr getOutside(mlir::Value value) const;
   /// Sets the expression of a value that matters. One that is too large becomes
-  /// a variable of which nothing is known.
+  /// an atom.
   void set(Path &path, mlir::Value value, Expr expr) const;
   /// Forgets the expressions of the values that the regions of `op` define.
   void clearInner(Path &path, mlir::Operation *op) const;

@@ -14,9 +14,9 @@ namespace tilews::verifier {
 
 /// The work of all attempts at a proof of one kernel. It is counted, not timed,
 /// so that a verdict depends on the kernel alone: an executed operation is one
-/// step, and so is an expression that is made, looked up or decided. A path that
-/// forks or is compared with others is copied: one step for each 8 words that it
-/// has. On one core of a server a step is some 0.1 microseconds.
+/// step, and so is an expression that is made, looked up or decided. A path
+/// that forks or is compared with others is copied: one step for each 8 words
+/// that it has. On one core of a server a step is some 0.1 microseconds.
 class ProofBudget {
 public:
   explicit ProofBudget(mlir::Operation *kernel) : kernel(kernel) {}
@@ -33,7 +33,8 @@ public:
   Finding describe() const;
 
 private:
-  /// Far more than almost all schedules of the tests take: four to nine seconds.
+  /// Far more than almost all schedules of the tests take: four to nine
+  /// seconds.
   static constexpr size_t kMaxSteps = 60000000;
 
   mlir::Operation *kernel;

@@ -54,7 +54,8 @@ public:
 
   /// Computes the slice. Returns an obstacle if the kernel cannot be checked.
   /// Assertions whose control flow is in the slice are in it, too. To execute
-  /// the slice, it gets all assertions, and the copies that write what it reads.
+  /// the slice, it gets all assertions, and the copies that write what it
+  /// reads.
   std::optional<Finding> build(bool toExecute = false);
 
   llvm::ArrayRef<Task> getTasks() const { return tasks; }

@@ -146,8 +146,8 @@ Progress LoopGroups::advanceTogether(Path &path) {
   return progress;
 }
 
-/// Enters loops that run together for a part of their iterations; `None` if that
-/// part is empty.
+/// Enters loops that run together for a part of their iterations; `None` if
+/// that part is empty.
 Progress LoopGroups::enterPart(Path &path, LoopMatching::PartialMatch match) {
   bool runs = conditions.decide(path, context.table.getPositive(match.trips));
   if (context.startsOver())
@@ -304,8 +304,8 @@ void LoopGroups::beginIteration(Path &path, const LoopGroup &group,
   }
 }
 
-/// Takes a task at the end of an iteration to the next one that is a part of the
-/// same iteration of its group; false if there is none.
+/// Takes a task at the end of an iteration to the next one that is a part of
+/// the same iteration of its group; false if there is none.
 bool LoopGroups::iterateWithin(Path &path, unsigned task) {
   TaskFrame &frame = path.tasks[task].back();
   const LoopGroup &group = groups[frame.group];

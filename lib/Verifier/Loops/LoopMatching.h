@@ -54,8 +54,8 @@ public:
   ///                 if n % 2: wait, release
   ///     role @load: for k = 0 to n: acquire, commit
   ///
-  /// run together for n / 2 iterations, and @load then stands before a loop from
-  /// 2 * (n / 2) to n.
+  /// run together for n / 2 iterations, and @load then stands before a loop
+  /// from 2 * (n / 2) to n.
   std::optional<PartialMatch> findPart(const Path &path, unsigned task) const;
 
   /// Decides what two numbers of iterations depend on, if a fork can make them

@@ -77,6 +77,8 @@ Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
     llvm::append_range(node.variables, nodes[operand].variables);
     node.treeSize = llvm::SaturatingAdd(node.treeSize, nodes[operand].treeSize);
   }
+  if (kind == Kind::Atom && words[0] == AtomKind::LargeExpression)
+    node.treeSize = 1;
   if (isVariable)
     node.variables.push_back(expr);
   llvm::sort(node.variables);

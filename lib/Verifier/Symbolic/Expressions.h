@@ -53,8 +53,9 @@ struct AtomKind {
     LargeSum = 10,
     /// Two sums multiplied by each other, neither of which is a constant.
     ProductOfSums = 11,
-    /// An SSA value whose expression grew too large.
-    OpaqueValue = 12,
+    /// An expression that grew too large, by its number: a function, of which
+    /// nothing is known, of the expression's variables.
+    LargeExpression = 12,
     /// A sum, or 0 where the sum is negative.
     PositivePart = 13,
     /// The quotient of a number whose remainder is known on a path.
@@ -148,7 +149,8 @@ public:
   Multiple getMultiple(Expr sum);
   llvm::ArrayRef<Expr> getOperands(Expr e) const { return nodes[e].operands; }
   llvm::ArrayRef<int64_t> getName(Expr atom) const { return nodes[atom].words; }
-  /// The number of nodes of `e` written out as a tree, at most UINT32_MAX.
+  /// The number of nodes of `e` written out as a tree, at most UINT32_MAX. The
+  /// atom of an expression that was cut off is one node.
   uint32_t getTreeSize(Expr e) const { return nodes[e].treeSize; }
 
   /// Whether the value of `e` depends on the variable `atom`. A variable

@@ -13,9 +13,10 @@
 //   * or they do not overlap modulo the greatest common divisor of the factors:
 //     rows 16 * i to 16 * i + 7 and 16 * j + 8 to 16 * j + 15.
 //
-// A write is fresh in a loop if any two of its executions in one run of the loop
-// write different bytes. Offsets are then like numbers with several digits:
-// 8 * i + 2 * j with j < 4, of size 2, has another value for each i and j.
+// A write is fresh in a loop if any two of its executions in one run of the
+// loop write different bytes. Offsets are then like numbers with several
+// digits: 8 * i + 2 * j with j < 4, of size 2, has another value for each i and
+// j.
 //
 //===----------------------------------------------------------------------===//
 

@@ -64,8 +64,8 @@ void InductionFacts::keepElements(Expr atom) {
 // Entering a loop
 //===----------------------------------------------------------------------===//
 
-/// Whether `e` is computed from the result of a load or another operation, which
-/// `variable` is an operand of.
+/// Whether `e` is computed from the result of a load or another operation,
+/// which `variable` is an operand of.
 static bool hasResultFor(const ExpressionTable &table, Expr e, Expr variable) {
   if (!table.mentions(e, variable))
     return false;
@@ -205,8 +205,8 @@ bool InductionFacts::widen(Expr sum, Interval &interval, const Window &window,
   return interval.isFull();
 }
 
-/// Whether `e` depends on a quotient of the variable. Where this lies before the
-/// variable is not seen from its terms.
+/// Whether `e` depends on a quotient of the variable. Where this lies before
+/// the variable is not seen from its terms.
 bool InductionFacts::hasQuotient(Expr e) const {
   if (!table.mentions(e, variable))
     return false;

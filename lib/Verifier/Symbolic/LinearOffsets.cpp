@@ -58,7 +58,8 @@ scf::ForOp verifier::getCountedLoop(Value root) {
   return step && *step > 0 ? loop : scf::ForOp();
 }
 
-/// What a loop adds to a number that it carries; nullopt if that is no constant.
+/// What a loop adds to a number that it carries; nullopt if that is no
+/// constant.
 static std::optional<int64_t> getIncrement(scf::ForOp loop,
                                            BlockArgument carried) {
   int64_t sum = 0;

@@ -30,8 +30,8 @@ struct LinearOffset {
   }
 };
 
-/// Reads an offset; a value of which no more is known is a root. Returns nullopt
-/// if numbers are too large.
+/// Reads an offset; a value of which no more is known is a root. Returns
+/// nullopt if numbers are too large.
 std::optional<LinearOffset> getLinearOffset(mlir::OpFoldResult offset);
 
 /// The loop whose iterations a root counts; null for other roots.

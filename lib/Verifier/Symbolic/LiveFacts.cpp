@@ -7,8 +7,8 @@
 //
 // Reachability in the graph of facts, where two are neighbours if they have an
 // atom in common: m - n > 0 and n > 4 say something about m together. It starts
-// at live expressions, and at all atoms that an operation may name again without
-// a live operand, such as an element of memory or a block's number.
+// at live expressions, and at all atoms that an operation may name again
+// without a live operand, such as an element of memory or a block's number.
 //
 //===----------------------------------------------------------------------===//
 

@@ -23,9 +23,9 @@ using namespace mlir;
 using namespace tilews::verifier;
 
 namespace {
-/// A sum as `sign * (factor * variable + homogeneous + offset)`, where the first
-/// coefficient of `homogeneous`, or else `factor`, is positive. So n - i + 1 and
-/// i - n differ in sign and offset only.
+/// A sum as `sign * (factor * variable + homogeneous + offset)`, where the
+/// first coefficient of `homogeneous`, or else `factor`, is positive. So n - i
+/// + 1 and i - n differ in sign and offset only.
 struct Split {
   Split(ExpressionTable &table, Expr sum, Expr variable)
       : factor(table.getFactor(sum, variable)) {

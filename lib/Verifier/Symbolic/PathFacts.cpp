@@ -173,8 +173,8 @@ Expr PathFacts::simplify(ExpressionTable &table, Expr condition) const {
 }
 
 /// `condition` without the parts that the facts imply, or a constant if they
-/// imply it. Each part is looked at once: the cost of a condition is that of its
-/// tree, however conjunctions and disjunctions are nested.
+/// imply it. Each part is looked at once: the cost of a condition is that of
+/// its tree, however conjunctions and disjunctions are nested.
 Expr PathFacts::reduce(ExpressionTable &table, Expr condition) const {
   if (table.getConstantValue(condition))
     return condition;
@@ -274,8 +274,8 @@ static bool mayDependOn(const ExpressionTable &table, Expr condition,
                                isComparison(table.getKind(part)));
 }
 
-/// Applies the value of `part` to the conjunctions that do not hold: of one with
-/// a single open part, this part does not hold.
+/// Applies the value of `part` to the conjunctions that do not hold: of one
+/// with a single open part, this part does not hold.
 void PathFacts::propagate(ExpressionTable &table, Expr part) {
   SmallVector<Expr> conjunctions;
   for (auto [condition, holds] : truths)
@@ -320,8 +320,8 @@ void PathFacts::assumeComparison(ExpressionTable &table, Expr part,
 // Definitions
 //===----------------------------------------------------------------------===//
 
-/// The definition that `sum == 0` makes, where the sum is a remainder of n or -n
-/// and a constant, by the atom of its quotient.
+/// The definition that `sum == 0` makes, where the sum is a remainder of n or
+/// -n and a constant, by the atom of its quotient.
 static std::optional<std::pair<Expr, Expr>>
 findQuotient(ExpressionTable &table, Expr sum, Expr quotient) {
   Expr dividend = table.getOperands(quotient)[0];

@@ -108,8 +108,8 @@ private:
   std::map<Expr, Expr> definitions;
 };
 
-/// Whether facts about other conditions imply nothing about `condition`: it is a
-/// flag, or compares an element that a loop reads, or consists of such
+/// Whether facts about other conditions imply nothing about `condition`: it is
+/// a flag, or compares an element that a loop reads, or consists of such
 /// conditions.
 bool isFlag(const ExpressionTable &table, Expr condition);
 

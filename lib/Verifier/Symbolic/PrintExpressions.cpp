@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Prints expressions in the notation of Expressions.h, for debugging. Atoms are
-// printed by the kind of their names, with their operands. A number distinguishes
-// atoms of one kind: it may be another one in another run of the compiler.
+// printed by the kind of their names, with their operands. A number
+// distinguishes atoms of one kind: it may be another one in another run of the
+// compiler.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +34,10 @@ static void printAtom(const ExpressionTable &table, Expr atom,
   ArrayRef<int64_t> name = table.getName(atom);
   switch (name[0]) {
   case AtomKind::OutsideValue:
-  case AtomKind::OpaqueValue:
     os << "value" << atom;
+    break;
+  case AtomKind::LargeExpression:
+    os << "expression" << name[1];
     break;
   case AtomKind::PureResult:
   case AtomKind::Element:

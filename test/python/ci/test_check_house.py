@@ -272,6 +272,23 @@ STATISTIC(numLoops, "Loops");
     assert found == [f"b.cpp:{line}" for line in (2, 3, 4, 6)] + ["c.td:2"]
 
 
+def test_width(check):
+    right = "// " + "x" * 77 + '\nf("' + "x" * 90 + '");\n'
+    assert check("width", {"a.cpp": right, "c.py": "# " + "x" * 84 + "\n"}) == []
+    wrong = f"int x;\n  /// {'x' * 75}\n"
+    assert check("width", {"b.h": wrong, "b.td": wrong}) == ["b.h:2", "b.td:2"]
+
+
+def test_remarks(check):
+    right = """// Not op->emitRemark().
+remarkAt(op, "tile-a-0001: ");
+return emitRemark(value.getLoc(), "layout");
+"""
+    assert check("remarks", {"a.cpp": right}) == []
+    wrong = 'op->emitRemark("a");\n\n  auto diag = loop.emitRemark();\n'
+    assert check("remarks", {"b.cpp": wrong}) == ["b.cpp:1", "b.cpp:3"]
+
+
 def test_only_prints_what_is_asked_for(tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
@@ -286,5 +303,5 @@ def test_help_names_each_rule():
     result = run("--help")
     assert result.returncode == 0
     rules = ["lines", "functions", "classes", "folders", "files", "names", "openings"]
-    for rule in [*rules, "statistics"]:
+    for rule in [*rules, "width", "statistics", "remarks"]:
         assert f"\n{rule} " in result.stdout

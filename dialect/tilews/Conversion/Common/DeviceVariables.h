@@ -29,8 +29,8 @@ llvm::SmallVector<mlir::Value>
 getBlockCoordinates(mlir::ImplicitLocOpBuilder &b,
                     const TargetLowering &target);
 
-/// Counts a line that is about to be printed. Returns the number of lines before
-/// it, and their limit.
+/// Counts a line that is about to be printed. Returns the number of lines
+/// before it, and their limit.
 std::pair<mlir::Value, mlir::Value>
 countPrintedLine(mlir::ImplicitLocOpBuilder &b);
 
@@ -38,8 +38,8 @@ countPrintedLine(mlir::ImplicitLocOpBuilder &b);
 int64_t addAssertion(mlir::ImplicitLocOpBuilder &b, llvm::StringRef message,
                      std::optional<llvm::ArrayRef<int64_t>> shape);
 
-/// Reports that an assertion failed at an element of its fragment, an i64 of row
-/// major order; null for a scalar. The first report since the launch stays:
+/// Reports that an assertion failed at an element of its fragment, an i64 of
+/// row major order; null for a scalar. The first report since the launch stays:
 ///
 ///   word 0: 1 in bit 63, the block's y in 16 bits and x in 31, the number of
 ///           the assertion in 16 bits

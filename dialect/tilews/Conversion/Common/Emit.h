@@ -63,8 +63,8 @@ mlir::Value createElementPointer(mlir::ImplicitLocOpBuilder &b,
 
 /// Returns whether a type is floating point of at most 8 bits.
 bool isSmallFloat(mlir::Type type);
-/// Returns whether elements of a fragment take a byte in registers although they
-/// have 2 to 7 bits: backends would keep vectors of such types in memory.
+/// Returns whether elements of a fragment take a byte in registers although
+/// they have 2 to 7 bits: backends would keep vectors of such types in memory.
 /// Integers are extended by their sign, others by zeros.
 bool isBelowByte(mlir::Type element);
 /// Convert a scalar of a type of 2 to 7 bits to a register of a fragment, and

@@ -124,9 +124,9 @@ public:
                const FragmentIndexer &indexer, ElementPlacement placement = {});
 
   /// Lets the hardware check bounds, if the target and this access allow it:
-  /// addresses are then those of a bounded pointer, and no access needs a guard.
-  /// `startsInside` says that the region never begins at a negative index of the
-  /// buffer's first dimension.
+  /// addresses are then those of a bounded pointer, and no access needs a
+  /// guard. `startsInside` says that the region never begins at a negative
+  /// index of the buffer's first dimension.
   void useBounds(const TargetLowering &target, bool startsInside);
   /// Returns whether the hardware checks bounds.
   bool hasBounds() const { return bounds.has_value(); }

@@ -68,8 +68,8 @@ bool RegionAccess::isNeverInside(int64_t value) const {
 }
 
 /// Returns whether an element is past the end of the buffer exactly if its
-/// coordinate along the first dimension is, given that the other coordinates are
-/// inside.
+/// coordinate along the first dimension is, given that the other coordinates
+/// are inside.
 bool RegionAccess::canCountRows(bool startsInside) const {
   if (!startsInside || !dims.front().indices.empty() ||
       !dims.front().checkBuffer)
@@ -160,9 +160,9 @@ Value RegionAccess::createResource(const TargetLowering &target) {
   }
   Value bytes = createInteger(b, indexType, kMaxBytes);
   if (length) {
-    // Not the maximum of a difference and 0: LLVM would merge the maximum and the
-    // minimum to an instruction of vectors, and lose that the bytes are the same
-    // in all threads.
+    // Not the maximum of a difference and 0: LLVM would merge the maximum and
+    // the minimum to an instruction of vectors, and lose that the bytes are the
+    // same in all threads.
     Value start = arith::MinSIOp::create(b, linear, length);
     Value rest = arith::SubIOp::create(b, length, start);
     rest = arith::MinUIOp::create(

@@ -16,8 +16,8 @@
 // addresses of runs outside are past the end of a bounded pointer.
 //
 // A run that the buffer's end may cut is accessed element by element; one with
-// a mask for each element, in one piece where all are true. Stores of a fragment
-// that several threads hold are executed by the first of them.
+// a mask for each element, in one piece where all are true. Stores of a
+// fragment that several threads hold are executed by the first of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -142,7 +142,8 @@ static bool isZero(Value value) {
 }
 
 /// Does what loadRun does by an access whose bounds the hardware checks: a load
-/// outside gives zeros. Elements inside that have a mask are loaded in any case.
+/// outside gives zeros. Elements inside that have a mask are loaded in any
+/// case.
 static SmallVector<Value> loadBounded(ImplicitLocOpBuilder &b,
                                       RegionAccess &access, int64_t first,
                                       Type element, int64_t count,

@@ -15,8 +15,8 @@
 // swizzle. The offset is then still separable if base and constant have no bit
 // in common: offset(base + constant) = offset(base) XOR offset(constant). Bits
 // that only the constant can have are added as an immediate. Otherwise the
-// whole offset is computed for each register. The coordinate of a gather along an
-// indexed dimension is `offset + index(register)` instead.
+// whole offset is computed for each register. The coordinate of a gather along
+// an indexed dimension is `offset + index(register)` instead.
 //
 //===----------------------------------------------------------------------===//
 

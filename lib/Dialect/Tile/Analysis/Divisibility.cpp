@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A sparse forward dataflow over the lattice of divisors (SliceSolver.h): the
-// join is the greatest common divisor, and 0, which every number divides, is the
-// optimistic start.
+// join is the greatest common divisor, and 0, which every number divides, is
+// the optimistic start.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,9 +7,9 @@
 //
 // A sparse forward dataflow over two facts (SliceSolver.h): a value may be
 // negative, or never is. Values in a cycle start as never negative, so that
-// `%next = %i + 8` stays so if the first `%i` is. Upstream's analysis of integer
-// ranges knows no sign of `%k * 64` without a bound of `%k`, because that could
-// overflow; index arithmetic is assumed not to.
+// `%next = %i + 8` stays so if the first `%i` is. Upstream's analysis of
+// integer ranges knows no sign of `%k * 64` without a bound of `%k`, because
+// that could overflow; index arithmetic is assumed not to.
 //
 //===----------------------------------------------------------------------===//
 

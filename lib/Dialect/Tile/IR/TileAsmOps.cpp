@@ -8,11 +8,11 @@
 // The verifier of inline assembly is strict, because LLVM stops the process, or
 // allocates wrong registers, where a template and its constraints do not fit:
 //
-//   "=f,f,~{cc}" for (f32) -> f32     one result, one input, a clobber
-//   "=&r,0"      for (i32) -> i32     the input is in the register of the result
+//   "=f,f,~{cc}" for (f32) -> f32   one result, one input, a clobber
+//   "=&r,0"      for (i32) -> i32   the input is in the register of the result
 //
-// A definition is a function on scalars, made of elementwise operations, so that
-// it can be applied to whole fragments.
+// A definition is a function on scalars, made of elementwise operations, so
+// that it can be applied to whole fragments.
 //
 //===----------------------------------------------------------------------===//
 

@@ -222,8 +222,8 @@ struct ClearZeroAccumulator : OpRewritePattern<OpT> {
   }
 };
 
-/// Transposes a fragment that is the left operand by `tile.transpose`. wgmma and
-/// others take a fragment as left operand only if it is not transposed.
+/// Transposes a fragment that is the left operand by `tile.transpose`. wgmma
+/// and others take a fragment as left operand only if it is not transposed.
 struct TransposeLeftFragment : OpRewritePattern<GemmOp> {
   using OpRewritePattern::OpRewritePattern;
 

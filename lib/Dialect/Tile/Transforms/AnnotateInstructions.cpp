@@ -21,6 +21,7 @@
 #include "tilews/Dialect/Tile/Analysis/Memory/RowCopies.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
@@ -171,11 +172,11 @@ static void explain(Operation *op, const InstructionChoice &choice,
   for (const auto &[kind, reason] : choice.rejected)
     if (isBetter(kind, choice.candidates.front()) &&
         isMissed(op, kind, target, hasPipeline))
-      op->emitRemark() << (isa<CopyOp>(op) ? "tile-inst-0002: "
-                                           : "tile-inst-0001: ")
-                       << op->getName().stripDialect() << " uses "
-                       << stringifyInstKind(choice.candidates.front())
-                       << ", not " << stringifyInstKind(kind) << ": " << reason;
+      remarkAt(op) << (isa<CopyOp>(op) ? "tile-inst-0002: "
+                                       : "tile-inst-0001: ")
+                   << op->getName().stripDialect() << " uses "
+                   << stringifyInstKind(choice.candidates.front()) << ", not "
+                   << stringifyInstKind(kind) << ": " << reason;
 }
 
 /// Emits a remark if the copies of a loop would use more threads as one copy.
@@ -184,7 +185,7 @@ static bool explainRows(CopyOp copy, Divisibility &divisibility) {
   std::optional<RowCopy> rows = findRowCopy(copy, divisibility);
   if (!rows)
     return false;
-  InFlightDiagnostic diag = rows->loop.emitRemark();
+  InFlightDiagnostic diag = remarkAt(rows->loop);
   diag << "tile-inst-0004: each iteration copies " << rows->elements
        << " elements with " << rows->busyThreads << " of "
        << getNumThreads(copy) << " threads; ";

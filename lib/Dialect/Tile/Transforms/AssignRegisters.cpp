@@ -161,9 +161,9 @@ static int64_t getLoadRegisters(RoleOp load, int64_t warps, int64_t need) {
   return kLoadRegisters;
 }
 
-/// Shares out `pool`, the sum over all warps of the registers of a thread. Gives
-/// 8 at a time to the roles that have the smallest part of what they need; roles
-/// with equal parts get equal numbers.
+/// Shares out `pool`, the sum over all warps of the registers of a thread.
+/// Gives 8 at a time to the roles that have the smallest part of what they
+/// need; roles with equal parts get equal numbers.
 static void shareOut(MutableArrayRef<Share> shares, int64_t pool) {
   SmallVector<Share *> open;
   for (Share &share : shares) {

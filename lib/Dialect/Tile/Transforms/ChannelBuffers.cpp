@@ -55,10 +55,10 @@ static void addKind(Operation *writer, SmallVectorImpl<ProducerKind> &kinds) {
   });
 }
 
-/// Returns the slots that the buffers of `group` need in a channel of their own;
-/// nullopt if they cannot share one in the loop of `plan`. Either none or all of
-/// them are piped there, under the same guards, and all writers run before all
-/// readers of an iteration.
+/// Returns the slots that the buffers of `group` need in a channel of their
+/// own; nullopt if they cannot share one in the loop of `plan`. Either none or
+/// all of them are piped there, under the same guards, and all writers run
+/// before all readers of an iteration.
 static std::optional<int64_t> countSlots(const PipelinePlan &plan,
                                          ArrayRef<AllocSharedOp> group) {
   SmallVector<const PipedBuffer *> buffers;

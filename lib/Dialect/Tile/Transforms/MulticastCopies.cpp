@@ -23,6 +23,7 @@
 #include "tilews/Dialect/Tile/Analysis/Memory/ClusterPlaces.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/IR/Cluster.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
@@ -108,7 +109,8 @@ Multicaster::Multicaster(gpu::GPUFuncOp kernel) {
 void Multicaster::decline(CopyOp copy, const Twine &reason,
                           Operation *divergence) {
   LDBG() << "copy at " << copy.getLoc() << " is not multicast: " << reason;
-  InFlightDiagnostic remark = copy.emitRemark(
+  InFlightDiagnostic remark = remarkAt(
+      copy,
       "tile-cluster-0002: copy is not multicast, each block of the cluster "
       "fetches its tile: ");
   remark << reason;

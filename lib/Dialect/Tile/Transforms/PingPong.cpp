@@ -20,7 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Pipeline/RegisterPressure.h"
-#include "tilews/Dialect/Tile/Analysis/Refusal.h"
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/Analysis/Roles/RoleSlice.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
@@ -418,7 +418,8 @@ void tile::pingPong(gpu::GPUFuncOp kernel) {
     }
     LDBG() << "loop at " << loop.getLoc() << " stays: " << refusal->reason;
     loop->removeAttr(TileDialect::kPingPong);
-    refusal->op->emitRemark(
+    remarkAt(
+        refusal->op,
         llvm::formatv("tile-pp-{0:d4}: iterations of a loop are not shared by "
                       "two roles: {1}",
                       refusal->id, refusal->reason)

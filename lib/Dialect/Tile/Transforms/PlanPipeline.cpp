@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Pipeline/KernelPipelines.h"
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 #include "tilews/Dialect/Tile/Utils/Stages.h"
@@ -38,7 +39,7 @@ ALWAYS_ENABLED_STATISTIC(numLoops, "Loops planned as pipelines");
 void tile::emitPipelineRemark(const Refusal &refusal) {
   bool isLoop = refusal.op->hasAttr(TileDialect::kNumStages);
   InFlightDiagnostic remark =
-      refusal.op->emitRemark()
+      remarkAt(refusal.op)
       << llvm::formatv("tile-pipe-{0:d4}: ", refusal.id).str();
   if (isLoop)
     remark << "loop is not pipelined: ";

@@ -24,6 +24,7 @@
 
 #include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/Analysis/Roles/RoleAssignment.h"
 #include "tilews/Dialect/Tile/Transforms/ChannelBuffers.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
@@ -115,10 +116,10 @@ static void split(gpu::GPUFuncOp kernel, const RoleAssignment &roles,
 
 /// Emits the remark `tile-ws-00NN` that a kernel keeps one role.
 static void emitRemark(const Refusal &refusal) {
-  InFlightDiagnostic remark = refusal.op->emitRemark(
-      llvm::formatv("tile-ws-{0:d4}: kernel keeps one role: {1}", refusal.id,
-                    refusal.reason)
-          .str());
+  InFlightDiagnostic remark = remarkAt(
+      refusal.op, llvm::formatv("tile-ws-{0:d4}: kernel keeps one role: {1}",
+                                refusal.id, refusal.reason)
+                      .str());
   if (refusal.other)
     remark.attachNote(refusal.other->getLoc()) << "written here";
   if (refusal.loop)

@@ -23,6 +23,7 @@
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 
@@ -157,7 +158,7 @@ static bool stage(RewriterBase &rewriter, StoreOp store, int64_t parts) {
     created.append({write, copy});
     Divisibility divisibility;
     if (llvm::Error obstacle = checkTma(copy, divisibility)) {
-      store.emitRemark("tile-inst-0003: store uses threads, not TMA: ")
+      remarkAt(store, "tile-inst-0003: store uses threads, not TMA: ")
           << llvm::toString(std::move(obstacle));
       for (Operation *op : llvm::reverse(created))
         rewriter.eraseOp(op);

@@ -9,12 +9,13 @@
 // counterexample is an error, with its inputs and its last events as notes, and
 // fails the pass after all kernels were checked. A schedule that could not be
 // verified is a remark. The first counterexample can be written to a file of
-// JSON, from which `tilews.sim` runs the kernel up to the fault. With `retry`, a
-// kernel that was saved before it was scheduled is planned again instead
+// JSON, from which `tilews.sim` runs the kernel up to the fault. With `retry`,
+// a kernel that was saved before it was scheduled is planned again instead
 // (SavedKernels.cpp).
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/SavedKernels.h"
 #include "tilews/Support/Files.h"
@@ -190,7 +191,7 @@ private:
     }
     case ScheduleVerdict::Kind::Unsupported: {
       InFlightDiagnostic diag =
-          verdict.op->emitRemark("tile-verify-0001: schedule of @")
+          remarkAt(verdict.op, "tile-verify-0001: schedule of @")
           << kernel.getName() << " is not verified: " << verdict.text;
       attachNotes(diag, verdict);
       return true;
@@ -199,11 +200,11 @@ private:
       break;
     }
     if (report && verdict.events == 0)
-      kernel.emitRemark("tile-verify-0003: nothing to prove of @")
+      remarkAt(kernel, "tile-verify-0003: nothing to prove of @")
           << kernel.getName()
           << ": no channels, no barriers in memory, no asynchronous copies";
     else if (report)
-      kernel.emitRemark("tile-verify-0002: schedule of @")
+      remarkAt(kernel, "tile-verify-0002: schedule of @")
           << kernel.getName() << " is proved: " << verdict.links
           << " channels, " << verdict.events << " events, "
           << verdict.effort.states << " states";

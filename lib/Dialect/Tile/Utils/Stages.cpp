@@ -15,6 +15,8 @@
 
 #include "tilews/Dialect/Tile/Utils/Stages.h"
 
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
@@ -57,9 +59,9 @@ void tile::dropStrayStages(gpu::GPUFuncOp kernel) {
       strays[around].push_back(op);
   });
   for (auto &[around, ops] : strays) {
-    ops.front()->emitRemark("tile-pipe-0017: stage and order are removed: they "
-                            "belong in an scf.for with 'tile.num_stages' and "
-                            "more than one iteration, found them in '")
+    remarkAt(ops.front(), "tile-pipe-0017: stage and order are removed: they "
+                          "belong in an scf.for with 'tile.num_stages' and "
+                          "more than one iteration, found them in '")
         << around->getName() << "'";
     llvm::for_each(ops, removeStage);
   }

@@ -34,9 +34,9 @@ namespace tilews::tile {
 ///
 /// Example: the facts are divisors, and 0, which every number divides, is the
 /// optimistic one. A loop carries %o, which starts at 64, and yields
-/// %p = %o + 48. The divisor of %o starts at 0, so %p gets gcd(0, 48) = 48. Then
-/// %o gets gcd(64, 48) = 16, and %p is evaluated again: gcd(16, 48) = 16. This
-/// is the fixpoint.
+/// %p = %o + 48. The divisor of %o starts at 0, so %p gets gcd(0, 48) = 48.
+/// Then %o gets gcd(64, 48) = 16, and %p is evaluated again: gcd(16, 48) = 16.
+/// This is the fixpoint.
 template <typename FactT>
 class SliceSolver {
 public:

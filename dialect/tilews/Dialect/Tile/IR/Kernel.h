@@ -42,7 +42,8 @@ struct KernelArgument {
   /// Memrefs: the alignment of the base pointer in bytes.
   int64_t alignment = 16;
   /// Memrefs: the extents of the regions in which 32 bits hold each distance in
-  /// bytes, 0 for a whole extent of the buffer; empty if there is no such limit.
+  /// bytes, 0 for a whole extent of the buffer; empty if there is no such
+  /// limit.
   llvm::SmallVector<int64_t> reach;
 };
 
@@ -74,9 +75,9 @@ llvm::SmallVector<KernelParameter>
 getKernelParameters(llvm::ArrayRef<KernelArgument> arguments);
 
 /// The part of a tensor map that ends at an index known only when the kernel
-/// runs. TMA drops elements outside of a map, but the extents of a map are fixed
-/// at launch. So the map has the dimension twice, with one stride: first with
-/// extent `size`, along which the box lies, and once more as its outermost
+/// runs. TMA drops elements outside of a map, but the extents of a map are
+/// fixed at launch. So the map has the dimension twice, with one stride: first
+/// with extent `size`, along which the box lies, and once more as its outermost
 /// dimension, which moves the whole window. For rows from `first` to `end` of a
 /// box of `size` rows, let n be `end - first`. The box starts at `size - n` of
 /// the window, so that all but n rows are outside. The window starts `size`
@@ -143,8 +144,8 @@ llvm::SmallVector<int64_t> getArgumentStrides(mlir::MemRefType type);
 /// arguments.
 unsigned countGridSymbols(mlir::FunctionOpInterface kernel);
 
-/// Verifies an attribute of an argument: `tile.unsigned`, or one that belongs on
-/// memrefs and is on one. `emitError` may be null.
+/// Verifies an attribute of an argument: `tile.unsigned`, or one that belongs
+/// on memrefs and is on one. `emitError` may be null.
 mlir::LogicalResult verifyArgumentAttribute(
     mlir::Type type, mlir::NamedAttribute attr,
     llvm::function_ref<mlir::InFlightDiagnostic()> emitError);

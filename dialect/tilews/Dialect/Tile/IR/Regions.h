@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Parser, printer, defaults and checks of the regions of tile.copy, tile.load,
-// tile.store, the atomic accesses, gathers and scatters. A written region has two optional lists:
+// tile.store, the atomic accesses, gathers and scatters. A written region has
+// two optional lists:
 //
 //   %A[%m, 0] [128, 64]      offsets %m and 0, sizes 128 and 64
 //   %A[%m, 0]                the sizes follow from the other side

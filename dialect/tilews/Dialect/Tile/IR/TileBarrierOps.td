@@ -117,8 +117,8 @@ def Tile_MBarrierArriveOp : Tile_OneBarrierOp<"mbarrier_arrive", "", (ins
   let extraClassDeclaration = [{
     /// The number of arrivals at each barrier.
     int64_t getNumArrivals();
-    /// The other blocks with arrivals: each entry selects those that differ from
-    /// this block only along its dimensions.
+    /// The other blocks with arrivals: each entry selects those that differ
+    /// from this block only along its dimensions.
     ::llvm::SmallVector<::tilews::tile::ClusterDims> getPeerDims();
   }];
 }

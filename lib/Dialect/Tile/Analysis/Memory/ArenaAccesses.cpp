@@ -10,9 +10,10 @@
 // that may be several allocations accesses the bytes of each. A region at
 // constant offsets accesses the bytes between its first and its last element,
 // rounded to the atoms that a swizzle permutes; other accesses touch the whole
-// buffer. A region whose offset grows with a loop by at least its size is marked
-// as one with other bytes in each iteration. At the end, accesses to bytes that
-// wgmma or TMA may access as well are marked: only they ever need a proxy fence.
+// buffer. A region whose offset grows with a loop by at least its size is
+// marked as one with other bytes in each iteration. At the end, accesses to
+// bytes that wgmma or TMA may access as well are marked: only they ever need a
+// proxy fence.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,8 +57,8 @@ static bool isAsync(Operation *op) {
                   (hasInst(op, InstKind::Tma) && isShared(copy.getSource())));
 }
 
-/// Returns whether `operand` has the indices of a copy's rows. Threads read them
-/// before they start the copy.
+/// Returns whether `operand` has the indices of a copy's rows. Threads read
+/// them before they start the copy.
 static bool hasRowsOf(Operation *op, const OpOperand *operand) {
   auto copy = dyn_cast<CopyOp>(op);
   return copy && copy.getRows() && operand == &copy.getRowsMutable()[0];

@@ -7,9 +7,9 @@
 //
 // The analyses of a kernel ask `mayAlias`, which knows the pairs of
 // `tile.may_alias` and takes the transitive closure of them: a hazard analysis
-// needs one number for each set of arguments. The check of a launch is stricter.
-// It excludes the given pairs only, so that with (0, 1) and (1, 2) the arguments
-// 0 and 2 are still disjoint.
+// needs one number for each set of arguments. The check of a launch is
+// stricter. It excludes the given pairs only, so that with (0, 1) and (1, 2)
+// the arguments 0 and 2 are still disjoint.
 //
 //===----------------------------------------------------------------------===//
 

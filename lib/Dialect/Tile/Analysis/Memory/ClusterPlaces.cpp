@@ -8,11 +8,11 @@
 // A uniformity (divergence) analysis (Coutinho et al., "Divergence Analysis and
 // Optimizations", 2011), with the blocks of a cluster in place of threads.
 //
-// A sparse forward dataflow (SliceSolver.h) evaluates values from their operands
-// to the form base + slope * place. Integer arithmetic maps forms to forms;
-// other pure operations on equal operands have equal results. Control flow
-// depends on the place if a condition or a trip count does. A loop-carried value
-// counts as the same in all blocks until what the loop yields is found to
+// A sparse forward dataflow (SliceSolver.h) evaluates values from their
+// operands to the form base + slope * place. Integer arithmetic maps forms to
+// forms; other pure operations on equal operands have equal results. Control
+// flow depends on the place if a condition or a trip count does. A loop-carried
+// value counts as the same in all blocks until what the loop yields is found to
 // differ. A fact changes at most twice: it is open, then a form, then unknown.
 //
 //===----------------------------------------------------------------------===//

@@ -8,9 +8,9 @@
 // The part of the destination has to move with the loop by exactly its size, so
 // that all iterations together fill a region. Each offset of the source either
 // grows evenly with the loop, or is computed from what the loop reads. A
-// backward slice shows that the offsets need neither carried values nor effects,
-// and the accesses of the loop that nothing in it depends on the order of the
-// copies. Cheap conditions come first: most copies fail one of them.
+// backward slice shows that the offsets need neither carried values nor
+// effects, and the accesses of the loop that nothing in it depends on the order
+// of the copies. Cheap conditions come first: most copies fail one of them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -426,8 +426,8 @@ void PipelinePlan::choose(const MemoryAccesses &memory,
     ;
 }
 
-/// Returns the plan with these producers and fewer guards: an `scf.if` around no
-/// producer is a statement like others, unless it is one of `guards`.
+/// Returns the plan with these producers and fewer guards: an `scf.if` around
+/// no producer is a statement like others, unless it is one of `guards`.
 PipelinePlan
 PipelinePlan::withGuards(const MemoryAccesses &memory,
                          const llvm::SmallPtrSetImpl<Operation *> &producers,

@@ -292,7 +292,7 @@ MaybeRefusal tile::checkSplitTiles(PersistentOp op) {
 }
 
 LogicalResult tile::remarkUnsplit(scf::ForOp loop, const Refusal &refusal) {
-  loop.emitRemark("tile-split-0001: loop is not split: ")
+  remarkAt(loop, "tile-split-0001: loop is not split: ")
           .append(refusal.reason)
           .attachNote(refusal.op->getLoc())
       << "because of this operation";

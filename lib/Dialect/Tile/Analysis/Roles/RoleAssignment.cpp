@@ -259,8 +259,8 @@ RoleAssignment::findWrites(ArrayRef<Operation *> ops) const {
 
 /// Returns the refusal, for the given reason, that one of `writers` writes what
 /// `reader` reads; nullopt if none does. `writes` has one write of each memory
-/// that `writers` write: few reads conflict with one, and all writers are looked
-/// at only for those.
+/// that `writers` write: few reads conflict with one, and all writers are
+/// looked at only for those.
 MaybeRefusal RoleAssignment::checkWriters(Operation *reader,
                                           ArrayRef<Operation *> writers,
                                           ArrayRef<MemoryAccess> writes,

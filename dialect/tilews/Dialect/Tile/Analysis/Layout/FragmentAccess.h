@@ -24,8 +24,8 @@ namespace tilews::tile {
 
 class BriefPrinter;
 
-/// Returns whether `op` only stores a fragment to a region: a `tile.store`, or a
-/// `tile.scatter` with no indices and no mask, but a limit. Its fragment may
+/// Returns whether `op` only stores a fragment to a region: a `tile.store`, or
+/// a `tile.scatter` with no indices and no mask, but a limit. Its fragment may
 /// have any layout.
 bool storesRegion(mlir::Operation *op);
 

@@ -70,8 +70,8 @@ public:
   /// the questions. The example prints
   ///
   /// ```
-  /// reads memref<64x64xf32> as tensor<64x64xf32>, at most 4 elements at a time,
-  ///   in #tile.fragment<...>: 1280
+  /// reads memref<64x64xf32> as tensor<64x64xf32>,
+  ///   at most 4 elements at a time, in #tile.fragment<...>: 1280
   /// ```
   void print(llvm::raw_ostream &os) const;
 

@@ -16,7 +16,7 @@
 #define TILEWS_DIALECT_TILE_ANALYSIS_PIPELINE_PIPELINEPLAN_H
 
 #include "tilews/Dialect/Tile/Analysis/Pipeline/LoopStatements.h"
-#include "tilews/Dialect/Tile/Analysis/Refusal.h"
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 
 namespace tilews::tile {
 

@@ -22,7 +22,7 @@
 #define TILEWS_DIALECT_TILE_ANALYSIS_PIPELINE_SPLITSUMS_H
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
-#include "tilews/Dialect/Tile/Analysis/Refusal.h"
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -8,7 +8,7 @@
 #ifndef TILEWS_DIALECT_TILE_ANALYSIS_ROLES_ROLEASSIGNMENT_H
 #define TILEWS_DIALECT_TILE_ANALYSIS_ROLES_ROLEASSIGNMENT_H
 
-#include "tilews/Dialect/Tile/Analysis/Refusal.h"
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/Analysis/Roles/RoleSlice.h"
 
 namespace tilews::tile {

@@ -1,13 +1,14 @@
-//===- Refusal.h - Reasons to refuse a transformation -----------*- C++ -*-===//
+//===- Remarks.h - Remarks, and the refusals that they report ---*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TILEWS_DIALECT_TILE_ANALYSIS_REFUSAL_H
-#define TILEWS_DIALECT_TILE_ANALYSIS_REFUSAL_H
+#ifndef TILEWS_DIALECT_TILE_ANALYSIS_REMARKS_H
+#define TILEWS_DIALECT_TILE_ANALYSIS_REMARKS_H
 
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Operation.h"
 
 #include <optional>
@@ -31,6 +32,13 @@ struct Refusal {
 };
 using MaybeRefusal = std::optional<Refusal>;
 
+/// Begins a remark at `op`. The text starts with an id, which docs/remarks.md
+/// explains. Use this and not `op->emitRemark()`, which attaches `op` as text:
+/// for that MLIR verifies and numbers the whole kernel, so that n remarks take
+/// n^2 time, and the text of a loop hides the remark.
+mlir::InFlightDiagnostic remarkAt(mlir::Operation *op,
+                                  const llvm::Twine &text = {});
+
 } // namespace tilews::tile
 
-#endif // TILEWS_DIALECT_TILE_ANALYSIS_REFUSAL_H
+#endif // TILEWS_DIALECT_TILE_ANALYSIS_REMARKS_H

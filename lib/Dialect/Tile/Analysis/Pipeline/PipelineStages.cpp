@@ -1,4 +1,4 @@
-//===- PipelineOrder.cpp - Stages and orders of a loop's statements -------===//
+//===- PipelineStages.cpp - Stages and orders of a loop's statements ------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
