@@ -12,16 +12,19 @@
 
 namespace tilews::verifier {
 
-/// Finds a read of global memory whose order with a write of the same kernel
-/// the rules do not follow; nullopt if there is none.
+/// Finds an access to global memory that is not known to come after a
+/// conflicting one of the same kernel; nullopt if there is none.
 ///
-/// Example:
+/// Example: a role reads what another one writes,
 ///
 ///     tile.role @math { tile.store %x to %C[%i] }
 ///     tile.role @load { tile.copy %C[%j] to %a {tile.inst = #tile.inst<tma>} }
 ///
-/// The finding is the copy, with the store as the other operation.
-std::optional<Finding> findUnfollowedRead(mlir::gpu::GPUFuncOp kernel);
+/// or, once memory is planned, a thread what others may have written:
+///
+///     tile.store %x to %C[%i]
+///     %y = tile.load %C[%j]    // no tile.barrier in between
+std::optional<Finding> findUnorderedAccess(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace tilews::verifier
 

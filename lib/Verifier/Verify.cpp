@@ -303,8 +303,8 @@ ScheduleVerdict verifier::verifySchedule(gpu::GPUFuncOp kernel) {
   ScheduleVerdict verdict = checkForm(kernel);
   if (verdict.kind == Kind::Counterexample || verdict.kind == Kind::Unsupported)
     return verdict;
-  if (std::optional<Finding> read = findUnfollowedRead(kernel)) {
-    ScheduleVerdict refused = makeVerdict(Kind::Unsupported, *read);
+  if (std::optional<Finding> access = findUnorderedAccess(kernel)) {
+    ScheduleVerdict refused = makeVerdict(Kind::Unsupported, *access);
     refused.effort = verdict.effort;
     return refused;
   }

@@ -212,8 +212,7 @@ void BarrierModelBuilder::addAccesses(Operation *op) {
     std::optional<unsigned> number = model.places.findBuffer(buffer);
     if (!number) {
       if (!buffer.getDefiningOp<AllocSharedOp>())
-        setObstacle(op, "the accessed shared buffer is selected or carried by "
-                        "control flow");
+        model.obstacle = getSelectedBuffer(op, buffer);
       continue;
     }
     BarrierEvent &event =

@@ -5,60 +5,30 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A forward dataflow analysis (MLIR's framework). A state has the ranges of
-// bytes that some threads may have read, written or updated atomically since
-// all of them synchronized. Paths that join take the union. An access is
-// ordered if it has no conflict with the state before it.
-//
-// Each role begins with an empty state: what the kernel's body leaves open is
-// compared with all accesses of the roles where these begin. After the roles
-// all of their accesses are open, because their barriers are not for all
-// threads.
+// The accesses are to ranges of bytes. Scratch memory is written before the
+// threads of its operation synchronize, and read after that. Ranges that have
+// bytes in common conflict unless both are read, or both are updated
+// atomically. AccessOrder.cpp has the analysis.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Verifier/Barriers/ThreadOrder.h"
 
-#include "Verifier/Engine/Rules.h"
+#include "Verifier/Barriers/AccessOrder.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/ArenaAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 
-#include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
-#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
-#include "mlir/Analysis/DataFlow/DenseAnalysis.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "llvm/ADT/SmallBitVector.h"
+#include <map>
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-using RangeSet = llvm::SmallBitVector;
-
 namespace {
-/// Ranges of bytes by what threads do with them.
-struct RangeAccesses {
-  RangeSet reads, writes, updates;
-
-  void add(const RangeAccesses &other) {
-    reads |= other.reads;
-    writes |= other.writes;
-    updates |= other.updates;
-  }
-  bool operator==(const RangeAccesses &other) const {
-    return reads == other.reads && writes == other.writes &&
-           updates == other.updates;
-  }
-};
-
-/// What one operation accesses. Scratch memory is written, and then read after
-/// the threads have synchronized.
-struct OwnAccesses {
-  RangeAccesses accesses;
-  RangeSet scratch;
-};
+/// What threads do with bytes. Atomic updates commute with each other.
+enum class ByteUse : uint8_t { Read, Write, Update };
 
 /// The accesses of a kernel to memory without places.
 class UnplacedMemory {
@@ -66,37 +36,30 @@ public:
   UnplacedMemory(gpu::GPUFuncOp kernel, const SharedPlaces &places,
                  const TargetInfo &target);
 
-  const OwnAccesses *find(Operation *op) const {
-    auto it = accesses.find(op);
-    return it == accesses.end() ? nullptr : &it->second;
-  }
-  /// What all roles access together.
-  const RangeAccesses &getOfRoles() const { return ofRoles; }
-  /// Whether nothing is written.
-  bool isConstant() const { return !hasWrites; }
-  bool haveConflict(const RangeAccesses &before,
-                    const RangeAccesses &after) const;
+  const NumberedAccesses &getAccesses() const { return accesses; }
 
 private:
+  struct ByteAccess {
+    int64_t begin, end;
+    ByteUse use;
+
+    auto getKey() const { return std::tuple(begin, end, use); }
+    bool conflictsWith(const ByteAccess &other) const {
+      return begin < other.end && other.begin < end &&
+             (use != other.use || use == ByteUse::Write);
+    }
+  };
+
   void addShared(Operation *op, const SharedBuffers &buffers,
                  const SharedPlaces &places);
   void addScratch(Operation *op, const TargetInfo &target);
-  unsigned getNumber(int64_t begin, int64_t end);
-  RangeSet getOverlaps(const RangeSet &ranges) const;
+  unsigned getNumber(const ByteAccess &access);
 
-  /// The ranges by number, and those that each one has bytes in common with.
-  llvm::MapVector<std::pair<int64_t, int64_t>, RangeSet> ranges;
-  llvm::MapVector<Operation *, OwnAccesses> accesses;
-  RangeAccesses ofRoles;
-  bool hasWrites = false;
+  std::map<std::tuple<int64_t, int64_t, ByteUse>, unsigned> numbers;
+  SmallVector<ByteAccess> kinds;
+  NumberedAccesses accesses;
 };
 } // namespace
-
-static void insert(RangeSet &set, unsigned number) {
-  if (set.size() <= number)
-    set.resize(number + 1);
-  set.set(number);
-}
 
 UnplacedMemory::UnplacedMemory(gpu::GPUFuncOp kernel,
                                const SharedPlaces &places,
@@ -106,23 +69,18 @@ UnplacedMemory::UnplacedMemory(gpu::GPUFuncOp kernel,
     addShared(op, buffers, places);
     addScratch(op, target);
   });
-  for (auto &[bytes, overlaps] : ranges)
-    for (auto [number, other] : llvm::enumerate(ranges))
-      if (bytes.first < other.first.second && other.first.first < bytes.second)
-        insert(overlaps, number);
-  for (auto &[op, own] : accesses) {
-    hasWrites |= own.accesses.writes.any() || own.accesses.updates.any() ||
-                 own.scratch.any();
-    if (!op->getParentOfType<RoleOp>())
-      continue;
-    ofRoles.add(own.accesses);
-    ofRoles.writes |= own.scratch;
-  }
+  accesses.conflicts.resize(kinds.size());
+  for (auto [number, access] : llvm::enumerate(kinds))
+    for (auto [other, earlier] : llvm::enumerate(kinds))
+      if (access.conflictsWith(earlier))
+        insert(accesses.conflicts[number], other);
 }
 
-unsigned UnplacedMemory::getNumber(int64_t begin, int64_t end) {
-  auto it = ranges.insert({{begin, end}, RangeSet()}).first;
-  return it - ranges.begin();
+unsigned UnplacedMemory::getNumber(const ByteAccess &access) {
+  auto [it, isNew] = numbers.try_emplace(access.getKey(), kinds.size());
+  if (isNew)
+    kinds.push_back(access);
+  return it->second;
 }
 
 void UnplacedMemory::addShared(Operation *op, const SharedBuffers &buffers,
@@ -133,103 +91,31 @@ void UnplacedMemory::addShared(Operation *op, const SharedBuffers &buffers,
       if (!offset || places.findBuffer(root.getBuffer()))
         continue;
       ArenaAccess bytes = getArenaBytes(root, offset.getInt(), access);
-      unsigned number = getNumber(bytes.begin, bytes.end);
-      RangeAccesses &own = accesses[op].accesses;
+      NumberedAccesses::Own &own = accesses.ofOps[op];
+      auto add = [&](ByteUse use) {
+        insert(own.makes, getNumber({bytes.begin, bytes.end, use}));
+      };
       if (access.atomic)
-        insert(own.updates, number);
+        add(ByteUse::Update);
       else if (access.writes())
-        insert(own.writes, number);
+        add(ByteUse::Write);
       if (access.reads() && !access.atomic)
-        insert(own.reads, number);
+        add(ByteUse::Read);
+      own.leaves = own.makes;
     }
 }
 
 void UnplacedMemory::addScratch(Operation *op, const TargetInfo &target) {
   auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset);
   int64_t bytes = offset ? getScratchBytes(op, target) : 0;
-  if (bytes > 0)
-    insert(accesses[op].scratch,
-           getNumber(offset.getInt(), offset.getInt() + bytes));
-}
-
-RangeSet UnplacedMemory::getOverlaps(const RangeSet &numbers) const {
-  RangeSet result;
-  for (unsigned number : numbers.set_bits())
-    result |= ranges.begin()[number].second;
-  return result;
-}
-
-/// Atomic updates commute with each other.
-bool UnplacedMemory::haveConflict(const RangeAccesses &before,
-                                  const RangeAccesses &after) const {
-  RangeSet reads = getOverlaps(after.reads);
-  RangeSet writes = getOverlaps(after.writes);
-  RangeSet updates = getOverlaps(after.updates);
-  return before.reads.anyCommon(writes) || before.reads.anyCommon(updates) ||
-         before.writes.anyCommon(reads) || before.writes.anyCommon(writes) ||
-         before.writes.anyCommon(updates) || before.updates.anyCommon(reads) ||
-         before.updates.anyCommon(writes);
-}
-
-//===----------------------------------------------------------------------===//
-// The analysis
-//===----------------------------------------------------------------------===//
-
-namespace {
-class RangeLattice : public dataflow::AbstractDenseLattice {
-public:
-  using AbstractDenseLattice::AbstractDenseLattice;
-
-  ChangeResult join(const AbstractDenseLattice &rhs) override {
-    return join(static_cast<const RangeLattice &>(rhs).open);
-  }
-  ChangeResult join(const RangeAccesses &other) {
-    RangeAccesses before = open;
-    open.add(other);
-    return open == before ? ChangeResult::NoChange : ChangeResult::Change;
-  }
-  void print(raw_ostream &os) const override {
-    os << open.reads.count() << " ranges read, " << open.writes.count()
-       << " written";
-  }
-
-  RangeAccesses open;
-};
-
-class RangeAnalysis
-    : public dataflow::DenseForwardDataFlowAnalysis<RangeLattice> {
-public:
-  RangeAnalysis(DataFlowSolver &solver, const UnplacedMemory &memory)
-      : DenseForwardDataFlowAnalysis(solver), memory(memory) {}
-
-  LogicalResult visitOperation(Operation *op, const RangeLattice &before,
-                               RangeLattice *after) override;
-  void setToEntryState(RangeLattice *lattice) override {
-    propagateIfChanged(lattice, lattice->join(RangeAccesses()));
-  }
-
-private:
-  const UnplacedMemory &memory;
-};
-} // namespace
-
-LogicalResult RangeAnalysis::visitOperation(Operation *op,
-                                            const RangeLattice &before,
-                                            RangeLattice *after) {
-  RangeAccesses open = before.open;
-  const OwnAccesses *own = memory.find(op);
-  bool synchronizes = own && own->scratch.any();
-  if (synchronizes ||
-      isa<BarrierOp, gpu::BarrierOp, MBarrierReadyOp, ClusterBarrierOp>(op))
-    open = {};
-  if (isa<SpecializeOp>(op))
-    open.add(memory.getOfRoles());
-  if (synchronizes)
-    open.reads |= own->scratch;
-  else if (own)
-    open.add(own->accesses);
-  propagateIfChanged(after, after->join(open));
-  return success();
+  if (bytes <= 0)
+    return;
+  int64_t begin = offset.getInt(), end = begin + bytes;
+  NumberedAccesses::Own &own = accesses.ofOps[op];
+  own.synchronizes = true;
+  own.leaves = {};
+  insert(own.makes, getNumber({begin, end, ByteUse::Write}));
+  insert(own.leaves, getNumber({begin, end, ByteUse::Read}));
 }
 
 bool verifier::areThreadsOrdered(gpu::GPUFuncOp kernel,
@@ -238,26 +124,5 @@ bool verifier::areThreadsOrdered(gpu::GPUFuncOp kernel,
   if (failed(target))
     return true;
   UnplacedMemory memory(kernel, places, *target);
-  if (memory.isConstant())
-    return true;
-  DataFlowSolver solver(DataFlowConfig().setInterprocedural(false));
-  solver.load<dataflow::DeadCodeAnalysis>();
-  solver.load<dataflow::SparseConstantPropagation>();
-  solver.load<RangeAnalysis>(memory);
-  if (failed(solver.initializeAndRun(kernel)))
-    return false;
-  WalkResult result = kernel.walk([&](Operation *op) {
-    auto *state =
-        solver.lookupState<RangeLattice>(solver.getProgramPointBefore(op));
-    RangeAccesses next;
-    if (isa<SpecializeOp>(op))
-      next = memory.getOfRoles();
-    if (const OwnAccesses *own = memory.find(op)) {
-      next.add(own->accesses);
-      next.writes |= own->scratch;
-    }
-    bool isOrdered = !state || !memory.haveConflict(state->open, next);
-    return isOrdered ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return !result.wasInterrupted();
+  return !findUnorderedConflict(kernel, memory.getAccesses());
 }

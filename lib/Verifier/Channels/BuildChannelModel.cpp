@@ -107,6 +107,8 @@ void ChannelModelBuilder::addChannel(ChannelOp op) {
 }
 
 void ChannelModelBuilder::addEvent(Operation *op) {
+  if (model.obstacle)
+    return;
   unsigned number = model.eventOps.size();
   auto gemm = dyn_cast<GemmOp>(op);
   if (ChannelModel::isStep(op)) {
@@ -142,9 +144,7 @@ void ChannelModelBuilder::addAccess(Operation *op, const SharedAccess &shared) {
   auto it = model.channelNumbers.find(buffer);
   if (it == model.channelNumbers.end()) {
     if (!buffer.getDefiningOp<AllocSharedOp>())
-      model.obstacle =
-          Finding{op, "the accessed shared buffer is selected or carried "
-                      "by control flow"};
+      model.obstacle = getSelectedBuffer(op, buffer);
     return;
   }
   if (!slot) {
@@ -156,6 +156,12 @@ void ChannelModelBuilder::addAccess(Operation *op, const SharedAccess &shared) {
   unsigned number = llvm::find(ChannelOp(channel.op).getBuffers(), buffer) -
                     ChannelOp(channel.op).getBuffers().begin();
   bool isTma = hasInst(op, InstKind::Tma);
+  // Threads read the indices of a copy's rows themselves.
+  auto copy = dyn_cast<CopyOp>(op);
+  bool isCopied =
+      shared.writes()
+          ? isTma || hasInst(op, InstKind::CpAsync)
+          : isTma && copy && shared.operand->get() == copy.getSource();
   auto &event =
       model.events
           .try_emplace(op, ChannelEvent{unsigned(model.eventOps.size())})
@@ -165,7 +171,7 @@ void ChannelModelBuilder::addAccess(Operation *op, const SharedAccess &shared) {
                     slot.getCursor(),
                     shared.reads(),
                     shared.writes(),
-                    isTma || hasInst(op, InstKind::CpAsync),
+                    isCopied,
                     isTma || hasInst(op, InstKind::Wgmma)};
   if (access.writes) {
     channel.fills.resize(ChannelOp(channel.op).getBuffers().size());

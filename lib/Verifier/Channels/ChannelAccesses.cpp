@@ -44,26 +44,36 @@ Outcome ChannelAccesses::access(State &state, unsigned task,
       state = std::move(before);
       return Outcome::Wrong;
     }
-  auto gemm = dyn_cast<GemmOp>(op);
-  if (gemm && gemm.getAsync())
-    startMatmul(state, task, event, cursors);
+  startReads(state, task, event, cursors);
   return Outcome::Done;
 }
 
-void ChannelAccesses::startMatmul(State &state, unsigned task,
-                                  const ChannelEvent &event,
-                                  ArrayRef<int64_t> cursors) const {
-  uint64_t reads = 0;
+/// An asynchronous matmul, or a TMA copy to global memory, reads on.
+void ChannelAccesses::startReads(State &state, unsigned task,
+                                 const ChannelEvent &event,
+                                 ArrayRef<int64_t> cursors) const {
+  uint64_t reads = 0, copied = 0;
   for (auto [access, cursor] : llvm::zip(event.accesses, cursors))
-    if (access.reads)
-      reads |= model.getSlotBit({access.channel, cursor});
-  parts.getMatmuls(state, task).start(reads, event.number);
+    if (access.reads) {
+      uint64_t slot = model.getSlotBit({access.channel, cursor});
+      (access.isCopy ? copied : reads) |= slot;
+    }
+  auto gemm = dyn_cast<GemmOp>(model.eventOps[event.number]);
+  if (gemm && gemm.getAsync())
+    parts.getMatmuls(state, task).start(reads, event.number);
+  parts.addStoreReads(state, task, copied);
 }
 
 Outcome ChannelAccesses::accessSlot(State &state, unsigned task, Operation *op,
                                     const SlotAccess &access,
                                     ChannelCursor cursor,
                                     Finding &finding) const {
+  if (access.writes && (parts.getAsyncReads(state) & model.getSlotBit(cursor)))
+    return fail(finding, op,
+                model.taskNames[task] + " writes to slot " +
+                    std::to_string(model.getSlot(cursor)) +
+                    " of a channel while an asynchronous matmul or copy may "
+                    "still read it");
   if (parts.transactions.getFiller(state, cursor) == task && access.writes)
     return fill(state, op, access, cursor, finding);
   if (!parts.transactions.isOpenFor(state, cursor, task))

@@ -42,8 +42,8 @@ private:
                         Finding &finding) const;
   Outcome checkLooseRead(const State &state, unsigned task, mlir::Operation *op,
                          ChannelCursor cursor, Finding &finding) const;
-  void startMatmul(State &state, unsigned task, const ChannelEvent &event,
-                   llvm::ArrayRef<int64_t> cursors) const;
+  void startReads(State &state, unsigned task, const ChannelEvent &event,
+                  llvm::ArrayRef<int64_t> cursors) const;
 
   const ChannelModel &model;
   const ChannelState &parts;

@@ -33,7 +33,8 @@ struct SlotAccess {
   unsigned buffer;
   mlir::Value cursor;
   bool reads, writes;
-  /// A copy that completes asynchronously: cp.async, TMA.
+  /// By a copy that completes asynchronously: cp.async, or TMA in either
+  /// direction.
   bool isCopy;
   /// The asynchronous proxy accesses shared memory: TMA, wgmma.
   bool byProxy;

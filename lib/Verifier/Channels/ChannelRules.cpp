@@ -67,6 +67,9 @@ Outcome ChannelRules::perform(State &state, unsigned task, Operation *op,
         .wait(wait, event.matmuls, model.eventOps, finding);
   if (!event.accesses.empty() || isa<GemmOp>(op))
     return accesses.access(state, task, event, inputs, finding);
+  if (auto barrier = dyn_cast<BarrierOp>(op);
+      barrier && barrier.getDrainCopies())
+    parts.drain(state, task);
   if (!model.hasRoles())
     performCommon(state, op);
   return Outcome::Done;

@@ -20,6 +20,8 @@
 
 #include "Verifier/Channels/ChannelState.h"
 
+#include "Verifier/Engine/VectorClock.h"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
@@ -29,6 +31,7 @@ ChannelState::ChannelState(const ChannelModel &model, StateLayout layout)
     : transactions(model, layout), contents(model, layout),
       order(model, layout), model(model),
       firstMatmul(layout.reserve(model.getNumTasks() * AsyncMatmuls::kWords)),
+      firstStoreReads(layout.reserve(model.getNumTasks())),
       numWords(layout.getNumWords()) {}
 
 State ChannelState::getInitial() const {
@@ -37,6 +40,18 @@ State ChannelState::getInitial() const {
   contents.initialize(state);
   order.initialize(state);
   return state;
+}
+
+uint64_t ChannelState::getAsyncReads(const State &state) const {
+  uint64_t reads = 0;
+  for (unsigned task = 0; task < model.getNumTasks(); ++task)
+    reads |= getMatmulReads(state, task) | getStoreReads(state, task);
+  return reads;
+}
+
+void ChannelState::drain(State &state, unsigned task) const {
+  getMatmuls(state, task).end(0);
+  state[firstStoreReads + task] = 0;
 }
 
 void ChannelState::landAndSynchronize(
@@ -60,8 +75,10 @@ void ChannelState::rotate(State &state, unsigned channel, int64_t base) const {
     own = (own >> first | own << (c.depth - first)) & mask;
     return (reads & ~(mask << c.firstSlot)) | own << c.firstSlot;
   };
-  for (unsigned task = 0; task < model.getNumTasks(); ++task)
+  for (unsigned task = 0; task < model.getNumTasks(); ++task) {
     getMatmuls(state, task).renamePlaces(rename);
+    state[firstStoreReads + task] = rename(getStoreReads(state, task));
+  }
 }
 
 void ChannelState::print(raw_ostream &os, const State &state) const {
@@ -70,10 +87,15 @@ void ChannelState::print(raw_ostream &os, const State &state) const {
   order.print(os, state);
   for (unsigned task = 0; task < model.getNumTasks(); ++task) {
     const int64_t *queue = &state[getMatmulWord(task)];
-    if (!*queue)
-      continue;
-    os << "matmuls of task " << task << ": ";
-    AsyncMatmuls::print(os, queue);
-    os << "\n";
+    if (*queue) {
+      os << "matmuls of task " << task << ": ";
+      AsyncMatmuls::print(os, queue);
+      os << "\n";
+    }
+    if (uint64_t reads = getStoreReads(state, task)) {
+      os << "copies of task " << task << " read ";
+      VectorClockRef::printPlaces(os, reads);
+      os << "\n";
+    }
   }
 }

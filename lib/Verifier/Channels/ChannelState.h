@@ -24,6 +24,7 @@ namespace tilews::verifier {
 ///     contents      words 11 to 20  5 of each slot
 ///     order         words 21 to 26  a clock of each task, two of each slot
 ///     matmuls       words 27 to 60  17 of each task
+///     store reads   words 61 to 62  1 of each task
 class ChannelState {
 public:
   explicit ChannelState(const ChannelModel &model,
@@ -41,6 +42,17 @@ public:
   uint64_t getMatmulReads(const State &state, unsigned task) const {
     return AsyncMatmuls::getReads(&state[getMatmulWord(task)]);
   }
+  /// The slots that TMA copies of `task` to global memory may still read.
+  uint64_t getStoreReads(const State &state, unsigned task) const {
+    return state[firstStoreReads + task];
+  }
+  void addStoreReads(State &state, unsigned task, uint64_t slots) const {
+    state[firstStoreReads + task] |= slots;
+  }
+  /// The slots that matmuls and TMA copies of any task may still read.
+  uint64_t getAsyncReads(const State &state) const;
+  /// The copies and matmuls of `task` end.
+  void drain(State &state, unsigned task) const;
   /// A tile.wait without roles: copies land as the wait and the producer of
   /// `channel` say, and all threads synchronize.
   void landAndSynchronize(State &state, WaitOp op,
@@ -60,7 +72,7 @@ private:
   }
 
   const ChannelModel &model;
-  unsigned firstMatmul, numWords;
+  unsigned firstMatmul, firstStoreReads, numWords;
 };
 
 } // namespace tilews::verifier

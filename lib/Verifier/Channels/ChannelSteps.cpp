@@ -178,6 +178,11 @@ Outcome ChannelSteps::checkRelease(const State &state, unsigned task,
                 model.taskNames[task] + " releases " + place +
                     " while an asynchronous matmul may still read it: a "
                     "tile.gemm_wait must come before");
+  if (parts.getStoreReads(state, task) & model.getSlotBit(cursor))
+    return fail(finding, op,
+                model.taskNames[task] + " releases " + place +
+                    " while a TMA copy may still read it: a tile.barrier with "
+                    "drain_copies must come before");
   return Outcome::Done;
 }
 

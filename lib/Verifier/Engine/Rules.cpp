@@ -52,6 +52,16 @@ unsigned verifier::getTask(Operation *op) {
   return task;
 }
 
+Finding verifier::getSelectedBuffer(Operation *op, Value buffer) {
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  Operation *selector =
+      argument ? argument.getOwner()->getParentOp() : buffer.getDefiningOp();
+  return {op,
+          "the accessed shared buffer is one of several, which control flow "
+          "selects: expected one buffer with versions, and a tile.slot of it",
+          selector, "selected here"};
+}
+
 bool verifier::synchronizesInScratch(Operation *op) {
   if (!op->hasAttr(TileDialect::kOffset))
     return false;

@@ -40,6 +40,10 @@ struct Finding {
 /// order.
 unsigned getTask(mlir::Operation *op);
 
+/// The obstacle that `op` accesses `buffer`, a result or an argument of control
+/// flow, as in a loop that swaps two buffers in each iteration.
+Finding getSelectedBuffer(mlir::Operation *op, mlir::Value buffer);
+
 /// Whether the threads that execute `op` synchronize in it, between their
 /// writes to its scratch memory and their reads.
 bool synchronizesInScratch(mlir::Operation *op);

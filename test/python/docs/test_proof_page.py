@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-PAGES = ["docs/verifier-proof.md", "docs/verifier-states.md"]
+PAGES = [f"docs/verifier-{part}.md" for part in ("proof", "states", "memory")]
 PAGE = "\n".join((ROOT / page).read_text() for page in PAGES)
 LEMMAS = re.findall(
     r"^\*\*Lemma (\d+)\*\* \(.+?\)\. .+?\n\n\*Why\.\* .+?\n\n\*Where\.\* (.+?)\n\n",

@@ -28,8 +28,13 @@ FAULTS = {
     "step_of_zero": ("expected a positive one", {"m": 0}),
     "assertion_fails": ("'tile.assert' op failed: never", {}),
 }
-#: The simulator has no lanes and no registers.
-UNSEEN = {"lanes_wait_together", "few_registers"}
+#: The simulator has no lanes, no registers, no assembly, and no order between blocks.
+UNSEEN = {
+    "lanes_wait_together",
+    "few_registers",
+    "tile_asm_uniform",
+    "reads_what_another_block_writes",
+}
 
 
 def simulate(name: str, **changed) -> np.ndarray:
