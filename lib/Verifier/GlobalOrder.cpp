@@ -32,8 +32,9 @@ using namespace tilews::tile;
 using namespace tilews::verifier;
 
 namespace {
-/// The accesses of a kernel to global memory. Those that are alike, for all that
-/// is asked here, have one number: the first of them stands for the others.
+/// The accesses of a kernel to global memory. Those that are alike, for all
+/// that is asked here, have one number: the first of them stands for the
+/// others.
 class GlobalMemory {
 public:
   explicit GlobalMemory(gpu::GPUFuncOp kernel);

@@ -11,9 +11,9 @@
 // ordered if it has no conflict with the state before it.
 //
 // Each role begins with an empty state: what the kernel's body leaves open is
-// compared with all accesses of the roles where these begin. After the roles all
-// of their accesses are open, because their barriers are not for all threads.
-// Their copies still run if a role ends before it drains them.
+// compared with all accesses of the roles where these begin. After the roles
+// all of their accesses are open, because their barriers are not for all
+// threads. Their copies still run if a role ends before it drains them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -9,9 +9,10 @@
 // writes to its places, and a write after the last writes of other tasks and
 // all reads. Both must also be ordered within the task, whose threads run
 // apart. Accesses through the asynchronous proxy need a fence after ordinary
-// writes, and those that write also after ordinary reads. No write may come while a matmul or copy that the task started still
-// reads. An access that passes becomes the last of its kind: all other clocks
-// forget its places in its row.
+// writes, and those that write also after ordinary reads. No write may come
+// while a matmul or copy that the task started still reads. An access that
+// passes becomes the last of its kind: all other clocks forget its places in
+// its row.
 //
 //===----------------------------------------------------------------------===//
 

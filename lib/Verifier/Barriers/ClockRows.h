@@ -24,8 +24,8 @@ namespace tilews::verifier {
 ///                             sees them
 ///     getReads(t)     place   all reads of b by task t are known
 ///     getFencedReads(t)
-///                     place   all reads of b by threads of task t are known, and
-///                             a proxy fence after them
+///                     place   all reads of b by threads of task t are known,
+///                             and a proxy fence after them
 ///     getAtomics(t)   place   all atomic updates of b by task t are known
 ///     getCompleted()  slot    the last complete phase of slot b is known to be
 ///                             complete

@@ -46,8 +46,8 @@ void ProxyFences::fence(State &state, unsigned task) const {
       clock.learn(rows.getFencedReads(reader), clock[rows.getReads(reader)]);
   if (!model.fencedPlaces)
     return;
-  // Accesses to neighbours count as reads, and atomic updates have rows of their
-  // own.
+  // Accesses to neighbours count as reads, and atomic updates have rows of
+  // their own.
   PlaceSet known = ~knowledge.getOpenUpdates(state, task, model.fencedPlaces);
   for (unsigned reader = 0; reader < model.getNumTasks(); ++reader)
     known &= clock[rows.getReads(reader)] | ~model.overlaps.getNeighbours();

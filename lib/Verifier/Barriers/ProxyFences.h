@@ -47,8 +47,8 @@ public:
   PlaceSet getUnfenced(const State &state, unsigned task,
                        PlaceSet places) const;
   /// The places among `places` that threads may still read when a TMA load
-  /// writes there, as a step of `task`; with `ofPeers`, also threads of the other
-  /// blocks that it writes to.
+  /// writes there, as a step of `task`; with `ofPeers`, also threads of the
+  /// other blocks that it writes to.
   PlaceSet getUnfencedReads(const State &state, unsigned task, PlaceSet places,
                             bool ofPeers) const;
 

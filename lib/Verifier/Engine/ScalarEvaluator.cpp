@@ -296,8 +296,8 @@ static Expr getArithmetic(ExpressionTable &table, const PathFacts &facts,
 //===----------------------------------------------------------------------===//
 
 /// Whether threads may get different results from equal operands. Operations of
-/// unknown dialects, such as reads of special registers, may give them that. Each
-/// thread makes an atomic update of its own, and gets the value before it.
+/// unknown dialects, such as reads of special registers, may give them that.
+/// Each thread makes an atomic update of its own, and gets the value before it.
 static bool mayDifferByThread(Operation *op) {
   if (isa<memref::AtomicRMWOp, memref::GenericAtomicRMWOp>(op))
     return true;

@@ -233,9 +233,9 @@ static ArrayAttr getPeers(ImplicitLocOpBuilder &b,
 
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, ReleaseOp op) {
   const ChannelSignals &own = getSignals(op);
-  // The next fill may be by TMA, whose writes an arrival alone does not order after
-  // ordinary accesses. An arrival does not wait for the values of loads: without
-  // the fence, warps were seen to read bytes of the next fill on an H200.
+  // The next fill may be by TMA, whose writes an arrival alone does not order
+  // after ordinary accesses. An arrival does not wait for the values of loads:
+  // without the fence, warps on an H200 did read bytes of the next fill.
   bool isByThreads = own.hasGenericReaders || own.isWrittenByConsumers;
   if (isByThreads && (own.byTma || own.isOverwrittenByTma))
     ProxyFenceOp::create(b);

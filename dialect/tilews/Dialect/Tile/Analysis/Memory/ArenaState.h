@@ -82,8 +82,8 @@ struct ArenaAccess {
   /// Whether the order of the two matters.
   bool conflictsWith(const ArenaAccess &other) const;
   /// Whether `access`, through the proxy, may read what this one writes, or
-  /// overwrite what it reads or writes in the bytes of another buffer, so that a
-  /// proxy fence has to be between the two.
+  /// overwrite what it reads or writes in the bytes of another buffer, so that
+  /// a proxy fence has to be between the two.
   bool needsFenceBefore(const ArenaAccess &access) const;
 
   void print(llvm::raw_ostream &os) const;
