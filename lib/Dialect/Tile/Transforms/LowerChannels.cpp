@@ -262,7 +262,7 @@ void ChannelLowering::lowerWithoutRoles(ImplicitLocOpBuilder &b, WaitOp op) {
     CommitGroupOp::create(b);
     CopyGroupWaitOp::create(b, 0);
   }
-  BarrierOp::create(b, /*drainCopies=*/false, op.getProxyFence());
+  BarrierOp::create(b, /*drain_copies=*/false, op.getProxyFence());
 }
 
 void ChannelLowering::run() {

@@ -15,12 +15,9 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cstdint>
-
-namespace llvm {
-class raw_ostream;
-}
 
 namespace tilews::tile {
 
