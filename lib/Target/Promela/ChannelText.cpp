@@ -333,11 +333,17 @@ void ChannelText::writeRelease(ModelChannel &channel, StringRef cursor,
   out.step(isAt(
       cursor, reading + ".released * " + depth + " + " + cursor + " % " + depth,
       channel.depth));
-  for (const ModelBuffer *buffer : getBuffers(channel))
-    for (int64_t part = 0; reader.hasMatmuls() && part < buffer->parts; ++part)
-      out.step("check(!is_read_by_matmul(" + self.constant + ", " +
-               buffer->name + " + (" + cursor + " % " + depth + ") * " +
-               Twine(buffer->parts) + " + " + Twine(part) + "))");
+  auto checkNotReadBy = [&](StringRef unit) {
+    for (const ModelBuffer *buffer : getBuffers(channel))
+      for (int64_t part = 0; part < buffer->parts; ++part)
+        out.step("check(!is_read_by_" + unit + "(" + self.constant + ", " +
+                 buffer->name + " + (" + cursor + " % " + depth + ") * " +
+                 Twine(buffer->parts) + " + " + Twine(part) + "))");
+  };
+  if (reader.hasMatmuls())
+    checkNotReadBy("matmul");
+  if (reader.hasStores())
+    checkNotReadBy("store");
   out.step(reading + ".released++");
 }
 
@@ -408,7 +414,8 @@ LogicalResult ChannelText::writeCopy(CopyOp copy,
         continue;
       }
       startRead(access, place, isTma, thread);
-      out.step("begin_read(" + queue + ", " + place + ")");
+      out.step((isTma ? "begin_store(" : "begin_read(") + queue + ", " + place +
+               ")");
     }
   return success();
 }

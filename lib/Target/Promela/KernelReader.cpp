@@ -93,7 +93,6 @@ LogicalResult KernelReader::findForm() {
   // Copies of roles fill the slots of channels, which are then waited for.
   bool hasRoles = !kernel.getBody().front().getOps<SpecializeOp>().empty();
   withCopies &= !(withChannels && hasRoles);
-  withStores &= !withChannels;
   withCopies |= withLandings;
   if (!withChannels && !hasBarriers && !withMatmuls &&
       !(isPlanned && hasCopies))

@@ -319,6 +319,7 @@ chan stores[THREADS] = [QUEUE] of { short };
   :: stores[t]?at_ -> place[at_].readers-- \
   :: empty(stores[t]) -> break \
   od
+#define is_read_by_store(t, p) (stores[t]??[eval(p)])
 )";
 
 static constexpr llvm::StringLiteral kMatmuls = R"(
