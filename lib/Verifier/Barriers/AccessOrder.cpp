@@ -19,6 +19,8 @@
 
 #include "Verifier/Barriers/AccessOrder.h"
 
+#include "Verifier/Engine/Rules.h"
+
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
@@ -92,6 +94,7 @@ private:
 static bool synchronizes(Operation *op) {
   return isa<BarrierOp, gpu::BarrierOp, MBarrierReadyOp, ClusterBarrierOp>(
              op) ||
+         synchronizesInScratch(op) ||
          (isa<WaitOp>(op) && !op->getParentOfType<RoleOp>());
 }
 
