@@ -212,7 +212,11 @@ void tilews::buildToNVVMPipeline(OpPassManager &passes,
 }
 
 void tilews::buildToROCDLPipeline(OpPassManager &passes,
-                                  const LoweringOptions &options) {
+                                  const ROCDLLoweringOptions &options) {
+  if (!options.pipelines) {
+    addTilePasses(passes, options, /*schedule=*/"");
+    return addConversion(passes, options.indexBitwidth, "rocdl", /*retry=*/"");
+  }
   const char *schedule = "tilews-schedule";
   addTilePasses(passes, options,
                 llvm::formatv(kCheckedSchedule, schedule).str());
@@ -276,7 +280,7 @@ static std::vector<NamedPipeline> getTable() {
       makePipeline<NVVMLoweringOptions, buildToNVVMPipeline>(
           "tilews-to-nvvm",
           "Lower tile kernels to the LLVM dialect for NVIDIA GPUs"),
-      makePipeline<LoweringOptions, buildToROCDLPipeline>(
+      makePipeline<ROCDLLoweringOptions, buildToROCDLPipeline>(
           "tilews-to-rocdl",
           "Lower tile kernels to the LLVM dialect for AMD GPUs"),
       makePipeline<LaidOutLoweringOptions, buildLaidOutToNVVMPipeline>(
