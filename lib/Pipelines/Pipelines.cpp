@@ -105,10 +105,9 @@ static constexpr char kConversion[] =
     "tile-lower-channels,tile-verify-schedule{{retry={{{2}}},"
     "convert-tile-to-{0}{{index-bitwidth={1}}";
 
-/// Builds software pipelines. Used for NVIDIA only: without asynchronous
-/// copies, several versions of a buffer gain nothing. Checks the chosen
-/// instructions a second time after warp specialization, because the schedule
-/// relies on them.
+/// Builds software pipelines. Passes that need what a chip does not have, such
+/// as TMA, decline. Checks the chosen instructions a second time after warp
+/// specialization, because the schedule relies on them.
 static constexpr char kSchedulePasses[] =
     "tile-plan-pipeline,"
     "tile-multi-version,"
@@ -120,6 +119,7 @@ static constexpr char kSchedulePasses[] =
     "tile-ping-pong,"
     "tile-stage-stores,"
     "tile-assign-registers,"
+    "tile-stage-copies,"
     "tile-expand-pipeline";
 
 /// Builds software pipelines and proves that they are right. A kernel whose
@@ -212,9 +212,16 @@ void tilews::buildToNVVMPipeline(OpPassManager &passes,
 }
 
 void tilews::buildToROCDLPipeline(OpPassManager &passes,
-                                  const LoweringOptions &options) {
-  addTilePasses(passes, options, /*schedule=*/"");
-  buildLaidOutToROCDLPipeline(passes, options);
+                                  const ROCDLLoweringOptions &options) {
+  if (!options.pipelines) {
+    addTilePasses(passes, options, /*schedule=*/"");
+    return addConversion(passes, options.indexBitwidth, "rocdl", /*retry=*/"");
+  }
+  const char *schedule = "tilews-schedule";
+  addTilePasses(passes, options,
+                llvm::formatv(kCheckedSchedule, schedule).str());
+  addConversion(passes, options.indexBitwidth, "rocdl",
+                llvm::formatv(kToBarriers, schedule).str());
 }
 
 static void buildCleanUpPipeline(OpPassManager &passes) {
@@ -273,7 +280,7 @@ static std::vector<NamedPipeline> getTable() {
       makePipeline<NVVMLoweringOptions, buildToNVVMPipeline>(
           "tilews-to-nvvm",
           "Lower tile kernels to the LLVM dialect for NVIDIA GPUs"),
-      makePipeline<LoweringOptions, buildToROCDLPipeline>(
+      makePipeline<ROCDLLoweringOptions, buildToROCDLPipeline>(
           "tilews-to-rocdl",
           "Lower tile kernels to the LLVM dialect for AMD GPUs"),
       makePipeline<LaidOutLoweringOptions, buildLaidOutToNVVMPipeline>(

@@ -16,11 +16,18 @@
 // instrumentation that prints the module when it reaches the phase. Pass times
 // are recorded by another instrumentation.
 //
+// A software pipeline for AMD holds tiles in registers, and only LLVM knows
+// whether there are enough of them. So a module with such pipelines is compiled
+// to a code object first. Kernels that spill are lowered again from the source,
+// with `tile.schedule_limit`, and the better code is kept. What the attempts
+// report is held until one of them is taken.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Target/Compile.h"
 
 #include "tilews/Conversion/Passes.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/PipelinePlan.h"
 #include "tilews/Target/Assemble.h"
 #include "tilews/Target/Manifest.h"
 #include "tilews/Target/Phases.h"
@@ -29,6 +36,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Threading.h"
 #include <chrono>
 
 using namespace mlir;
@@ -89,6 +97,26 @@ private:
   llvm::DenseMap<std::pair<Pass *, Operation *>, Clock::time_point> starts;
   std::mutex mutex;
 };
+
+/// Collects the kernels that are planned as software pipelines.
+class PipelineFinder : public PassInstrumentation {
+public:
+  explicit PipelineFinder(llvm::MapVector<StringAttr, Location> &kernels)
+      : kernels(kernels) {}
+
+  void runAfterPass(Pass *pass, Operation *op) override {
+    if (pass->getArgument() == "tile-plan-pipeline")
+      op->walk([&](scf::ForOp loop) {
+        if (tile::PipelinePlan::isAnnotated(loop))
+          kernels.try_emplace(
+              loop->getParentOfType<gpu::GPUFuncOp>().getNameAttr(),
+              loop.getLoc());
+      });
+  }
+
+private:
+  llvm::MapVector<StringAttr, Location> &kernels;
+};
 } // namespace
 
 /// Returns the passes that lower `module` to the LLVM dialect. In a lowered
@@ -127,6 +155,123 @@ static LogicalResult lower(ModuleOp module, const TargetInfo &target,
 }
 
 //===----------------------------------------------------------------------===//
+// Pipelines that spill
+//===----------------------------------------------------------------------===//
+
+/// Calls `fn`, and moves what it reports on this thread to `held`.
+static LogicalResult hold(MLIRContext *context, std::vector<Diagnostic> &held,
+                          llvm::function_ref<LogicalResult()> fn) {
+  uint64_t thread = llvm::get_threadid();
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    if (llvm::get_threadid() != thread)
+      return failure();
+    held.push_back(std::move(diagnostic));
+    return success();
+  });
+  return fn();
+}
+
+/// Returns the bytes of scratch memory of a thread of `kernel`.
+static int64_t getScratch(DeviceModule &device, StringRef kernel) {
+  auto all = device.getResources();
+  if (succeeded(all))
+    for (const KernelResources &one : *all)
+      if (one.kernel == kernel)
+        return one.stackBytes;
+  return 0;
+}
+
+OwningOpRef<ModuleOp> Compilation::cloneSource() const {
+  OwningOpRef<ModuleOp> copy((*source).clone());
+  copy->walk([&](gpu::GPUFuncOp kernel) {
+    if (unpiped.contains(kernel.getNameAttr()))
+      kernel->setAttr(
+          tile::TileDialect::kScheduleLimit,
+          tile::ScheduleLimitAttr::get(kernel.getContext(),
+                                       tile::ScheduleLimit::NoPipeline));
+  });
+  return copy;
+}
+
+LogicalResult Compilation::lower(Attempt &attempt) {
+  attempt.lowered = cloneSource();
+  return hold(source->getContext(), attempt.messages, [&] {
+    return ::lower(*attempt.lowered, target, options, [&](PassManager &passes) {
+      passes.addInstrumentation(std::make_unique<PassTimer>(passTimes));
+      passes.addInstrumentation(
+          std::make_unique<PipelineFinder>(attempt.pipelined));
+    });
+  });
+}
+
+/// Makes the code object of `attempt`. An error is not reported: it comes again
+/// when the code is asked for.
+LogicalResult Compilation::generate(Attempt &attempt) {
+  std::vector<Diagnostic> held;
+  if (failed(hold(source->getContext(), held, [&] {
+        auto created = createDevice(*attempt.lowered);
+        if (failed(created))
+          return failure();
+        attempt.device = std::move(*created);
+        return LogicalResult((*attempt.device).getBinary());
+      }))) {
+    attempt.device.reset();
+    return failure();
+  }
+  llvm::move(held, std::back_inserter(attempt.messages));
+  return success();
+}
+
+/// Replaces `attempt` by one without pipelines in kernels that need scratch
+/// memory, if these need less of it then.
+void Compilation::dropSpillingPipelines(Attempt &attempt) {
+  if (failed(generate(attempt)))
+    return;
+  for (const auto &[kernel, place] : attempt.pipelined)
+    if (getScratch(*attempt.device, kernel) > 0)
+      unpiped.insert(kernel);
+  if (unpiped.empty())
+    return;
+  Attempt other;
+  auto count = [&](Attempt &one) {
+    int64_t bytes = 0;
+    for (StringAttr kernel : unpiped)
+      bytes += getScratch(*one.device, kernel);
+    return bytes;
+  };
+  if (failed(lower(other)) || failed(generate(other)) ||
+      count(other) >= count(attempt)) {
+    unpiped.clear();
+    return;
+  }
+  for (StringAttr kernel : unpiped) {
+    Diagnostic remark(attempt.pipelined.find(kernel)->second,
+                      DiagnosticSeverity::Remark);
+    remark << "tile-pipe-0020: @" << kernel.getValue()
+           << " is compiled without pipelines: with them, a thread needs "
+           << getScratch(*attempt.device, kernel)
+           << " bytes of scratch memory, because " << target.chip
+           << " has too few registers; without them it needs "
+           << getScratch(*other.device, kernel);
+    other.messages.push_back(std::move(remark));
+  }
+  llvm::append_range(passTimes, attempt.device->getTimes());
+  attempt = std::move(other);
+}
+
+LogicalResult Compilation::lowerSource() {
+  Attempt attempt;
+  LogicalResult result = lower(attempt);
+  if (succeeded(result) && target.isAMD() && !attempt.pipelined.empty())
+    dropSpillingPipelines(attempt);
+  for (Diagnostic &message : attempt.messages)
+    source->getContext()->getDiagEngine().emit(std::move(message));
+  lowered = std::move(attempt.lowered);
+  device = std::move(attempt.device);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
 // Compilation
 //===----------------------------------------------------------------------===//
 
@@ -144,12 +289,7 @@ Compilation::create(ModuleOp module, const CompileOptions &options) {
   if (failed(target))
     return failure();
   result->target = *target;
-  result->lowered = result->source->clone();
-  if (failed(
-          lower(*result->lowered, *target, options, [&](PassManager &passes) {
-            passes.addInstrumentation(
-                std::make_unique<PassTimer>(result->passTimes));
-          })))
+  if (failed(result->lowerSource()))
     return failure();
   return result;
 }
@@ -163,8 +303,8 @@ FailureOr<std::string> Compilation::print(StringRef phase) {
     os << **lowered;
   } else if (llvm::is_contained(getPhases(), phase)) {
     // Lower another copy and print it on the way.
-    OwningOpRef<ModuleOp> copy(source->clone());
-    if (failed(lower(*copy, target, options, [&](PassManager &passes) {
+    OwningOpRef<ModuleOp> copy = cloneSource();
+    if (failed(::lower(*copy, target, options, [&](PassManager &passes) {
           passes.addInstrumentation(createPhasePrinter(phase, *copy, text));
         })))
       return failure();
@@ -178,25 +318,32 @@ FailureOr<std::string> Compilation::print(StringRef phase) {
   return text;
 }
 
+FailureOr<std::unique_ptr<DeviceModule>>
+Compilation::createDevice(ModuleOp module) {
+  // A copy gets the lines: in later errors, places should be plain.
+  OwningOpRef<ModuleOp> copy(module.clone());
+  if (options.lineInfo) {
+    PassManager passes((*copy)->getName());
+    passes.addNestedPass<gpu::GPUModuleOp>(createAddLineTablesPass());
+    passes.addInstrumentation(std::make_unique<PassTimer>(passTimes));
+    if (failed(passes.run(*copy)))
+      return failure();
+  }
+  FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*copy);
+  if (failed(kernels))
+    return failure();
+  auto created = DeviceModule::create(*kernels);
+  if (succeeded(created))
+    (*created)->setToolDirectories(options.toolDirectories);
+  return created;
+}
+
 FailureOr<DeviceModule *> Compilation::getDevice() {
   if (!device) {
-    // A copy gets the lines: in later errors, places should be plain.
-    OwningOpRef<ModuleOp> copy(lowered->clone());
-    if (options.lineInfo) {
-      PassManager passes((*copy)->getName());
-      passes.addNestedPass<gpu::GPUModuleOp>(createAddLineTablesPass());
-      passes.addInstrumentation(std::make_unique<PassTimer>(passTimes));
-      if (failed(passes.run(*copy)))
-        return failure();
-    }
-    FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*copy);
-    if (failed(kernels))
-      return failure();
-    auto created = DeviceModule::create(*kernels);
+    auto created = createDevice(*lowered);
     if (failed(created))
       return failure();
     device = std::move(*created);
-    device->setToolDirectories(options.toolDirectories);
   }
   return device.get();
 }

@@ -85,12 +85,19 @@ struct NVVMLoweringOptions : LoweringOptions {
       "Pipeline copies without warps of their own, as before Hopper"};
 };
 
+struct ROCDLLoweringOptions : LoweringOptions {
+  ListedOption<bool> pipelines{
+      *this, "pipelines",
+      "Turn loops with num_stages into software pipelines (default: true)",
+      true};
+};
+
 /// From phase 1 to the LLVM and NVVM dialects.
 void buildToNVVMPipeline(mlir::OpPassManager &passes,
                          const NVVMLoweringOptions &options);
 /// From phase 1 to the LLVM and ROCDL dialects.
 void buildToROCDLPipeline(mlir::OpPassManager &passes,
-                          const LoweringOptions &options);
+                          const ROCDLLoweringOptions &options);
 
 /// From phase 4 to the LLVM and NVVM dialects.
 void buildLaidOutToNVVMPipeline(mlir::OpPassManager &passes,

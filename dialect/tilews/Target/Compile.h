@@ -11,7 +11,10 @@
 #include "tilews/Target/DeviceModule.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tilews {
 
@@ -36,6 +39,10 @@ enum class Output { LLVM, Assembly, Object, Binary };
 /// The compilation of one gpu.module: lowered when created, emitted on demand.
 /// Errors are diagnostics of the module's context, which must outlive it.
 ///
+/// Software pipelines for AMD are tried at once: if threads of a kernel need
+/// scratch memory with pipelines, and less without, the kernel is lowered
+/// without them. Remark `tile-pipe-0020` says so.
+///
 /// Example: `get(Output::Assembly)` of a kernel for sm_90a returns PTX. A later
 /// `get(Output::Binary)` continues from that PTX and runs ptxas.
 class Compilation {
@@ -55,11 +62,30 @@ public:
   std::vector<StageTime> getTimes() const;
 
 private:
+  /// A lowering of the source, which may be replaced by another one.
+  struct Attempt {
+    mlir::OwningOpRef<mlir::ModuleOp> lowered;
+    std::unique_ptr<DeviceModule> device;
+    /// The kernels with software pipelines, and the place of a loop of each.
+    llvm::MapVector<mlir::StringAttr, mlir::Location> pipelined;
+    /// What it reported, to be emitted if it is taken.
+    std::vector<mlir::Diagnostic> messages;
+  };
+
+  mlir::OwningOpRef<mlir::ModuleOp> cloneSource() const;
+  mlir::LogicalResult lowerSource();
+  mlir::LogicalResult lower(Attempt &attempt);
+  mlir::LogicalResult generate(Attempt &attempt);
+  void dropSpillingPipelines(Attempt &attempt);
+  mlir::FailureOr<std::unique_ptr<DeviceModule>>
+  createDevice(mlir::ModuleOp module);
   mlir::FailureOr<DeviceModule *> getDevice();
 
   CompileOptions options;
   TargetInfo target;
   mlir::OwningOpRef<mlir::ModuleOp> source, lowered;
+  /// The kernels that are lowered without software pipelines.
+  llvm::SetVector<mlir::StringAttr> unpiped;
   std::unique_ptr<DeviceModule> device;
   std::vector<StageTime> passTimes;
 };

@@ -1,8 +1,10 @@
-// The pipeline for NVIDIA saves kernels before it plans their schedules, and knows
-// the passes that lead to each check. Other pipelines plan nothing.
+// The pipelines save kernels before they plan their schedules, and know the passes
+// that lead to each check. Pipelines for kernels with layouts plan nothing, nor does
+// `pipelines=false`.
 // RUN: tilews-opt %s --pass-pipeline='builtin.module(tilews-to-nvvm{chip=sm_90a})' --dump-pass-pipeline 2>&1 | FileCheck %s
 // RUN: tilews-opt %s --pass-pipeline='builtin.module(tilews-to-nvvm{chip=sm_90a one-role=true})' --dump-pass-pipeline 2>&1 | FileCheck %s --check-prefix=ONE
-// RUN: tilews-opt %s --tilews-to-rocdl=chip=gfx942 --dump-pass-pipeline 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: tilews-opt %s --tilews-to-rocdl=chip=gfx942 --dump-pass-pipeline 2>&1 | FileCheck %s
+// RUN: tilews-opt %s --tilews-to-rocdl='chip=gfx942 pipelines=false' --dump-pass-pipeline 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: tilews-opt %s --tilews-laid-out-to-nvvm --dump-pass-pipeline 2>&1 | FileCheck %s --check-prefix=NONE
 
 // CHECK: tile-annotate-instructions,

@@ -174,12 +174,14 @@ class MemoryCompiler:
         self, inst: Instruction, rest: str, operands: list[Operand]
     ) -> Step | None:
         width = Width.parse(rest)
-        if width is None or width.size < 4:
+        if width is None:
             return None
         self._check(inst, ("offset",))
         base, extra = read_scalar(operands[1], "u64"), read_scalar(operands[2])
         offset = int(inst.modifiers.get("offset", "0"), 0)
-        first, count = operands[0].first, width.size // 4
+        first, count = operands[0].first, max(width.size // 4, 1)
+        unit = min(width.size, 4)
+        kind = np.dtype(f"{'i' if width.signed else 'u'}{unit}")
 
         def step(wave: Wave) -> None:
             place = np.array([base(wave) + extra(wave) + offset], np.uint64)
@@ -187,13 +189,14 @@ class MemoryCompiler:
 
             def perform() -> None:
                 words = [
-                    self.memory.load(place + np.uint64(4 * i), 4) for i in range(count)
+                    self.memory.load(place + np.uint64(4 * i), unit)
+                    for i in range(count)
                 ]
                 loaded.extend(words)
 
             def complete() -> None:
                 for i, word in enumerate(loaded):
-                    wave.s[first + i] = int(word.view(np.uint32)[0, 0])
+                    wave.s[first + i] = int(word.view(kind)[0, 0]) & 0xFFFFFFFF
 
             registers = list(range(first, first + count))
             access = Access("sm", perform, complete, scalars=registers)

@@ -383,17 +383,17 @@ def _make_float_ops() -> dict[str, Op]:
             ops[f"v_{name}_{kind}"] = (kind, f"{kind} {kind}", function)
         for name, function in unary.items():
             ops[f"v_{name}_{kind}"] = (kind, kind, function)
-        three = f"{kind} {kind} {kind}"
-        ops[f"v_minmax_num_{kind}"] = (
-            kind,
-            three,
-            lambda a, b, c: np.fmax(np.fmin(a, b), c),
-        )
-        ops[f"v_maxmin_num_{kind}"] = (
-            kind,
-            three,
-            lambda a, b, c: np.fmin(np.fmax(a, b), c),
-        )
+        for name, first, second in (
+            ("minmax_num", np.fmin, np.fmax),
+            ("maxmin_num", np.fmax, np.fmin),
+            ("minimummaximum", np.minimum, np.maximum),
+            ("maximumminimum", np.maximum, np.minimum),
+        ):
+            ops[f"v_{name}_{kind}"] = (
+                kind,
+                f"{kind} {kind} {kind}",
+                lambda a, b, c, f=first, g=second: g(f(a, b), c),
+            )
         ops[f"v_max_num_{kind}"] = ops[f"v_max_{kind}"]
         ops[f"v_min_num_{kind}"] = ops[f"v_min_{kind}"]
     for i in range(4):

@@ -69,8 +69,8 @@ def test_streamed_without_turns():
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "gfx942"])
 def test_streamed_compiles(target):
     messages = streamed.compile(target, BLOCKS=8).messages
-    # AMD GPUs have no pipelines yet.
-    assert all("tile-pipe-0001" in str(message) for message in messages), messages
+    # On AMD GPUs, two slots are as good as three.
+    assert all("tile-pipe-0018" in str(message) for message in messages), messages
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "gfx942"])

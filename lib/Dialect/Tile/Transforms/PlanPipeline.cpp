@@ -11,9 +11,13 @@
 // inspected, edited and checked before `--tile-multi-version` carries it out.
 // Whatever cannot run ahead stays where it is, with a remark.
 //
+// On AMD GPUs, whose copies pass through registers, the loops first get as many
+// stages as the chip has use and room for, two or one. These are slots, too: a
+// plan keeps as many versions of a buffer as its loop has stages.
+//
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/Pipeline/KernelPipelines.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/PipelineDepth.h"
 #include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
@@ -81,6 +85,166 @@ LogicalResult tile::planPipelines(ArrayRef<scf::ForOp> loops) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// The depth on AMD GPUs
+//===----------------------------------------------------------------------===//
+
+static int64_t getStages(scf::ForOp loop) {
+  return loop->getAttrOfType<IntegerAttr>(TileDialect::kNumStages).getInt();
+}
+
+static void setStages(scf::ForOp loop, int64_t stages) {
+  loop->setAttr(TileDialect::kNumStages,
+                Builder(loop.getContext()).getI32IntegerAttr(stages));
+}
+
+namespace {
+/// Chooses the stages of the loops of a kernel for AMD.
+class DepthChoice {
+public:
+  DepthChoice(gpu::GPUFuncOp kernel, const TargetInfo &target)
+      : kernel(kernel), target(target), loops(getLoopsToPipeline(kernel)) {
+    for (scf::ForOp loop : loops)
+      asked.push_back(getStages(loop));
+  }
+
+  void run() {
+    if (loops.empty())
+      return;
+    PipelineNeeds one = getNeeds(1);
+    if (one.blocks == 0) {
+      if (dropStagesByHand())
+        one = getNeeds(1);
+      if (one.blocks == 0)
+        return giveUp(one);
+    }
+    if (*llvm::max_element(asked) < kMostStagedSlots)
+      return;
+    PipelineNeeds two = getNeeds(kMostStagedSlots);
+    if (keepsUnitBusy(kernel, target, two, one))
+      return explainTwo(two);
+    limit(1);
+    explainOne(one, two);
+  }
+
+private:
+  /// A plan by hand keeps the stages that it is written for.
+  bool isFree(scf::ForOp loop) const {
+    return !PipelinePlan::isAnnotated(loop);
+  }
+
+  void limit(int64_t stages) {
+    for (auto [loop, most] : llvm::zip_equal(loops, asked))
+      if (isFree(loop))
+        setStages(loop, std::min(most, stages));
+  }
+
+  PipelineNeeds getNeeds(int64_t stages) {
+    limit(stages);
+    KernelPipelines pipelines(kernel, loops);
+    planned.clear();
+    for (const PipelinePlan &plan : pipelines.getPlans())
+      planned.insert(plan.getLoop());
+    return getPipelineNeeds(kernel, target, pipelines);
+  }
+
+  /// Calls `fn` with each planned loop that asks for more than `slots`, and
+  /// with the start of its remark.
+  void explain(int64_t slots, function_ref<void(InFlightDiagnostic &)> fn);
+
+  /// Removes stages and orders by hand, which ask for too many slots. Returns
+  /// whether there are any.
+  bool dropStagesByHand();
+  void giveUp(const PipelineNeeds &one);
+  void explainOne(const PipelineNeeds &one, const PipelineNeeds &two);
+  void explainTwo(const PipelineNeeds &two);
+
+  gpu::GPUFuncOp kernel;
+  const TargetInfo &target;
+  SmallVector<scf::ForOp> loops;
+  /// The stages that the loops ask for.
+  SmallVector<int64_t> asked;
+  /// The loops that have a pipeline with the last limit.
+  llvm::SmallPtrSet<Operation *, 4> planned;
+};
+} // namespace
+
+bool DepthChoice::dropStagesByHand() {
+  bool any = false;
+  for (auto [loop, stages] : llvm::zip_equal(loops, asked)) {
+    if (isFree(loop))
+      continue;
+    forgetPlan(loop);
+    setStages(loop, stages);
+    any = true;
+  }
+  return any;
+}
+
+void DepthChoice::giveUp(const PipelineNeeds &one) {
+  for (scf::ForOp loop : loops)
+    if (planned.contains(loop)) {
+      emitPipelineRemark(
+          {loop, 18,
+           llvm::formatv("with 1 slot for each of its buffers, the kernel "
+                         "needs {0} bytes of shared memory, and {1} has {2} "
+                         "for a block",
+                         one.sharedBytes, target.chip, target.maxSharedBytes)});
+      forgetPlan(loop);
+    }
+}
+
+void DepthChoice::explain(int64_t slots,
+                          function_ref<void(InFlightDiagnostic &)> fn) {
+  for (auto [loop, stages] : llvm::zip_equal(loops, asked)) {
+    if (!isFree(loop) || stages <= slots || !planned.contains(loop))
+      continue;
+    InFlightDiagnostic remark = loop->emitRemark("tile-pipe-0018: ");
+    remark << "the buffers of the loop get " << slots
+           << (slots == 1 ? " slot" : " slots") << " instead of " << stages
+           << ": ";
+    fn(remark);
+  }
+}
+
+void DepthChoice::explainOne(const PipelineNeeds &one,
+                             const PipelineNeeds &two) {
+  explain(1, [&](InFlightDiagnostic &remark) {
+    if (two.blocks == 0)
+      remark << "with 2 slots, the kernel needs " << two.sharedBytes
+             << " bytes of shared memory, and " << target.chip << " has "
+             << target.maxSharedBytes << " for a block";
+    else
+      remark << "with 2 slots, the kernel needs " << two.sharedBytes
+             << " bytes of shared memory, and " << target.chip << " runs "
+             << two.blocks << " of its blocks at a time; with 1 slot it needs "
+             << one.sharedBytes << " bytes, and " << target.chip << " runs "
+             << one.blocks;
+  });
+}
+
+void DepthChoice::explainTwo(const PipelineNeeds &two) {
+  explain(kMostStagedSlots, [&](InFlightDiagnostic &remark) {
+    remark << "on " << target.chip << ", registers hold the tiles after "
+           << "those; the kernel needs " << two.sharedBytes
+           << " bytes of shared memory";
+  });
+}
+
+/// Gives the loops of a kernel for an AMD GPU as many stages as there should be
+/// slots.
+static LogicalResult chooseDepth(gpu::GPUFuncOp kernel) {
+  auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
+  if (!module || !module.getTargetsAttr())
+    return success();
+  FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
+  if (failed(target))
+    return failure();
+  if (target->isAMD())
+    DepthChoice(kernel, *target).run();
+  return success();
+}
+
 LogicalResult tile::planPipelines(gpu::GPUFuncOp kernel) {
   dropStrayStages(kernel);
   if (isLimitedTo(kernel, ScheduleLimit::NoPipeline)) {
@@ -88,7 +252,8 @@ LogicalResult tile::planPipelines(gpu::GPUFuncOp kernel) {
       forgetPlan(loop);
     return success();
   }
-  if (failed(planPipelines(getLoopsToPipeline(kernel))))
+  if (failed(chooseDepth(kernel)) ||
+      failed(planPipelines(getLoopsToPipeline(kernel))))
     return failure();
   numLoops +=
       llvm::count_if(getLoopsToPipeline(kernel), PipelinePlan::isAnnotated);

@@ -59,6 +59,13 @@ def PlanPipelinePass : Pass<"tile-plan-pipeline"> {
     nested in another loop. Operations that cannot run ahead stay with the
     consumers, and a remark `tile-pipe-00NN` gives the reason.
 
+    On AMD GPUs, copies pass through registers, which hold the next tile while
+    this one is used. More than two slots are of no use there. So loops get two
+    stages, or one where two slots do not fit into shared memory, or where they
+    would leave a compute unit with fewer blocks and less than two waves on each
+    of its vector units. Stages by hand are kept if their slots fit. Remark
+    `tile-pipe-0018` names the sizes.
+
     Existing stages and orders are kept if each operation of the loop that is
     not a scalar computation has them. It is an error if they violate a
     dependence. If nothing runs ahead in such a plan, a remark is emitted and
@@ -269,6 +276,51 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
     Option<"oneRole", "one-role", "bool", /*default=*/"false",
            "Make no roles: all threads fill the channels">
   ];
+}
+
+def StageCopiesPass : Pass<"tile-stage-copies"> {
+  let summary = "split copies of pipelined loops into loads and later stores";
+  let description = [{
+    Chips without asynchronous copies (AMD) move a tile from global memory to
+    registers, and from there to shared memory. This pass splits each
+    `tile.copy` from global memory to a slot, in loops that
+    `--tile-expand-pipeline` will expand: a `tile.load` at the start of an
+    iteration of the pipeline, and a `tile.store` between the acquire and the
+    commit of its slot. Where the copies of a loop would start an iteration,
+    their acquires, stores and commits move to its end. So consumers run between
+    the load of the next tile and its store. Loads from global memory of which a
+    computed tile is stored to a slot move to the start as well.
+
+    A guard around copies becomes two: one around the loads, which yields their
+    fragments and the conditions of inner guards, and one around the rest.
+    Conditions that are read from memory are read once.
+
+    A copy is left as it is if the registers of a thread do not suffice for its
+    fragment beside the other ones, or if its place or guard depends on shared
+    memory that the loop writes. Remark `tile-pipe-0019` gives the reason. The
+    kernel is right in either case.
+
+    ```mlir
+    tile.wait %ch[%q] {tile.order = 0 : i32, tile.stage = 1 : i32} : ...
+    tile.acquire %ch[%p] {tile.order = 1 : i32, tile.stage = 0 : i32} : ...
+    tile.copy %A[%m, %k] to %a {tile.order = 2 : i32, tile.stage = 0 : i32} : ...
+    tile.commit %ch[%p] {tile.order = 3 : i32, tile.stage = 0 : i32} : ...
+    %d = tile.gemm %b, %w, %c {tile.order = 4 : i32, tile.stage = 1 : i32} : ...
+    ```
+
+    becomes
+
+    ```mlir
+    tile.wait %ch[%q] {tile.order = 0 : i32, tile.stage = 1 : i32} : ...
+    %f = tile.load %A[%m, %k] {tile.order = 1 : i32, tile.stage = 0 : i32} : ...
+    tile.acquire %ch[%p] {tile.order = 3 : i32, tile.stage = 0 : i32} : ...
+    tile.store %f to %a {tile.order = 4 : i32, tile.stage = 0 : i32} : ...
+    tile.commit %ch[%p] {tile.order = 5 : i32, tile.stage = 0 : i32} : ...
+    %d = tile.gemm %b, %w, %c {tile.order = 2 : i32, tile.stage = 1 : i32} : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def ExpandPipelinePass : Pass<"tile-expand-pipeline"> {

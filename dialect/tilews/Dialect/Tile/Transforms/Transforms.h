@@ -124,6 +124,12 @@ void pingPong(mlir::gpu::GPUFuncOp kernel);
 /// is unknown.
 mlir::LogicalResult stageStores(mlir::gpu::GPUFuncOp kernel);
 
+/// Splits the copies of pipelined loops into loads at the start of an iteration
+/// and stores at its end, on chips without asynchronous copies. What cannot be
+/// split stays as it is, with a remark. Fails with an error if the target is
+/// unknown.
+mlir::LogicalResult stageCopies(mlir::gpu::GPUFuncOp kernel);
+
 /// Distributes the registers of a kernel over its roles by the need of their
 /// fragments. `tile.threads` grows where warps are added to complete a
 /// warpgroup.
