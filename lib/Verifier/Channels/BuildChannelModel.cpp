@@ -184,11 +184,6 @@ void ChannelModelBuilder::addAccess(Operation *op, const SharedAccess &shared) {
   if (access.write >= ChannelModel::kMostWrites)
     model.obstacle = Finding{op, "more than 62 operations write to the buffers "
                                  "of one channel"};
-  // Alternating consumers have transactions of their own.
-  if (access.writes && channel.isConsumedBy(getTask(op)) &&
-      !llvm::has_single_bit(channel.consumers) && !channel.alternating)
-    model.obstacle = Finding{op, "a role writes to a slot that other roles may "
-                                 "read: their order is not checked"};
   event.accesses.push_back(access);
 }
 
