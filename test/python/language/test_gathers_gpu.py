@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from language.gpu_arrays import has_nvidia_gpu
 from support.gather_cases import CASES, copies
-from targets.gpu_arrays import has_nvidia_gpu
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not has_nvidia_gpu(), reason="needs a GPU")

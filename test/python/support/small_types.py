@@ -11,8 +11,8 @@ import numpy as np
 import tilews
 import tilews.language as tl
 from amdgcn.launch import launch
+from language.gpu_arrays import GpuArray, has_nvidia_gpu
 from support.llvm_on_cpu import KernelOnCpu
-from targets.gpu_arrays import GpuArray, has_nvidia_gpu
 from tilews import ir, sim
 
 #: Floating point types of at most 8 bits that all chips convert.

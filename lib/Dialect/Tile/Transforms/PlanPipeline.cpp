@@ -199,7 +199,7 @@ void DepthChoice::explain(int64_t slots,
   for (auto [loop, stages] : llvm::zip_equal(loops, asked)) {
     if (!isFree(loop) || stages <= slots || !planned.contains(loop))
       continue;
-    InFlightDiagnostic remark = loop->emitRemark("tile-pipe-0018: ");
+    InFlightDiagnostic remark = remarkAt(loop, "tile-pipe-0018: ");
     remark << "the buffers of the loop get " << slots
            << (slots == 1 ? " slot" : " slots") << " instead of " << stages
            << ": ";

@@ -23,6 +23,7 @@
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Pipeline/PipelineDepth.h"
 #include "tilews/Dialect/Tile/Analysis/Pipeline/RegisterPressure.h"
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/Transforms/GuardedLoads.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/PipelineItems.h"
@@ -182,7 +183,7 @@ void CopyStaging::findCandidates() {
       needed += registers;
       return false;
     }
-    op->emitRemark("tile-pipe-0019: '")
+    remarkAt(op, "tile-pipe-0019: '")
         << op->getName() << "' waits for global memory: " << *reason;
     return true;
   });

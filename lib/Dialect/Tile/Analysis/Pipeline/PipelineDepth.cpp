@@ -95,8 +95,8 @@ static int64_t countBytes(gpu::GPUFuncOp kernel, const TargetInfo &target,
   return pack(items);
 }
 
-/// Returns the registers of a thread: fragments, among them a tile of each piped
-/// buffer that is still to be stored, and addresses.
+/// Returns the registers of a thread: fragments, among them a tile of each
+/// piped buffer that is still to be stored, and addresses.
 static int64_t countRegisters(gpu::GPUFuncOp kernel,
                               const KernelPipelines &pipelines) {
   int64_t threads = getNumThreads(kernel);
