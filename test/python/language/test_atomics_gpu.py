@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernels.cooperating import atomic_updates
-from language.gpu_arrays import has_nvidia_gpu
+from runtime.gpu_arrays import has_nvidia_gpu
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not has_nvidia_gpu(), reason="needs a GPU")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from language.gpu_arrays import has_nvidia_gpu
+from runtime.gpu_arrays import has_nvidia_gpu
 from support.gather_cases import CASES, copies
 
 torch = pytest.importorskip("torch")

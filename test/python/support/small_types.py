@@ -11,7 +11,7 @@ import numpy as np
 import tilews
 import tilews.language as tl
 from amdgcn.launch import launch
-from language.gpu_arrays import GpuArray, has_nvidia_gpu
+from runtime.gpu_arrays import GpuArray, has_nvidia_gpu
 from support.llvm_on_cpu import KernelOnCpu
 from tilews import ir, sim
 
