@@ -102,7 +102,7 @@ static constexpr char kLayoutPasses[] = "tile-infer-layouts,"
 
 /// From tile IR with layouts to per-thread code.
 static constexpr char kConversion[] =
-    "tile-lower-channels,tile-verify-schedule{{retry={{{2}}},"
+    "tile-lower-channels,tile-verify-schedule{{retry={{{2}}},{3}"
     "convert-tile-to-{0}{{index-bitwidth={1}}";
 
 /// Builds software pipelines. Passes that need what a chip does not have, such
@@ -177,9 +177,11 @@ static void addTilePasses(OpPassManager &passes, const LoweringOptions &options,
 /// `retry` are the passes that lead from a saved kernel to the check of its
 /// barriers; empty if none is saved.
 static void addConversion(OpPassManager &passes, unsigned indexBitwidth,
-                          const char *dialect, const std::string &retry) {
-  addPipeline(passes,
-              llvm::formatv(kConversion, dialect, indexBitwidth, retry).str());
+                          llvm::StringRef dialect, const std::string &retry) {
+  const char *peel = dialect == "rocdl" ? "tile-peel-pipelines," : "";
+  addPipeline(
+      passes,
+      llvm::formatv(kConversion, dialect, indexBitwidth, retry, peel).str());
   addPipeline(passes, llvm::formatv(kLLVMPasses, indexBitwidth).str());
 }
 

@@ -63,10 +63,26 @@ Value ROCDLLowering::getGridDim(ImplicitLocOpBuilder &b,
   return LLVM::LoadOp::create(b, b.getI32Type(), address);
 }
 
+/// Waits until the accesses of a wave to shared memory are complete. The fence
+/// asks for that as well. But if nothing is pending before a loop, LLVM 22
+/// removes the wait of a fence in it when it sees the loop for the first time,
+/// and does not know yet what is pending at its end.
+static void emitSharedWait(ImplicitLocOpBuilder &b, const TargetInfo &info) {
+  if (info.arch >= 0x1200) {
+    ROCDL::WaitDscntOp::create(b, b.getI16IntegerAttr(0));
+    return;
+  }
+  // lgkmcnt(0), with the other counters at their largest values ("S_WAITCNT" in
+  // the "CDNA3" and "RDNA3" ISA).
+  int64_t counters = info.arch >= 0x1100 ? 0xfc07 : 0xc07f;
+  ROCDL::SWaitcntOp::create(b, b.getI32IntegerAttr(counters));
+}
+
 void ROCDLLowering::emitBarrier(ImplicitLocOpBuilder &b,
                                 const ThreadGroup &) const {
-  // The fences say what is ordered. LLVM derives the wait counters from them.
+  // The fences say what is ordered. LLVM derives wait counters from them.
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, "workgroup");
+  emitSharedWait(b, info);
   ROCDL::SBarrierOp::create(b);
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, "workgroup");
 }

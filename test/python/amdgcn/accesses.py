@@ -13,6 +13,10 @@ import numpy as np
 
 from .state import Operand, Wave
 
+#: The most accesses of a wave to global memory that are pending at the same time. The
+#: counters have six bits, and an instruction that would exceed them waits.
+MOST_PENDING = 63
+
 
 @dataclass
 class Access:
@@ -39,6 +43,7 @@ class AccessQueues:
         self.wave.pending_s.update(access.scalars)
         if queue == "vm":
             self.wave.pending_vm.update(access.vectors)
+            self.wait((access.counter,), MOST_PENDING)
         if self.rng.random() < 0.5:
             self.perform(queue)
 

@@ -1,8 +1,15 @@
-"""Pipelined loops as machine code of AMD's chips, against the interpreter."""
+"""Pipelined loops as machine code of AMD's chips, against the interpreter.
+
+The main loop of a matmul loads early and stores late.
+"""
+
+import re
 
 import numpy as np
 import pytest
 
+import tilews
+import tilews.language as tl
 from amdgcn.launch import launch
 from kernels import pipelined_zoo
 
@@ -25,3 +32,65 @@ def test_matches_interpreter(case, chip):
     for ours, wanted in zip(found, expected, strict=True):
         if isinstance(wanted, np.ndarray):
             np.testing.assert_allclose(ours, wanted, atol=case.tolerance)
+
+
+@tilews.kernel(threads=256)
+def gemm(
+    A: tl.Tensor["M, K:8", tl.f16],
+    B: tl.Tensor["N, K:8", tl.f16],
+    C: tl.Tensor["M, N", tl.f32],
+):
+    M, K = A.shape
+    N = B.shape[0]
+    bx, by = tl.grid(tl.cdiv(N, 128), tl.cdiv(M, 128))
+    As = tl.alloc_shared((128, 64), tl.f16)
+    Bs = tl.alloc_shared((128, 64), tl.f16)
+    acc = tl.zeros((128, 128), tl.f32)
+    for k in tl.range(tl.cdiv(K, 64), num_stages=2):
+        tl.copy(A[by * 128, k * 64], As)
+        tl.copy(B[bx * 128, k * 64], Bs)
+        acc = tl.gemm(As, Bs, acc, transpose_rhs=True)
+    C[by * 128, bx * 128] = acc
+
+
+def read_main_loop(assembly):
+    """The instructions of the loop with matrix instructions."""
+    lines = [line.strip() for line in assembly.splitlines()]
+    labels = {}
+    for i, line in enumerate(lines):
+        if label := re.match(r"(\.LBB\w+):", line):
+            labels[label[1]] = i
+        branch = re.match(r"s_cbranch_\w+ (\.LBB\w+)", line)
+        if branch and branch[1] in labels:
+            between = lines[labels[branch[1]] : i + 1]
+            body = [text for text in between if re.match("[a-z]", text)]
+            if any("mfma" in text for text in body):
+                return body
+    raise AssertionError("no loop has matrix instructions")
+
+
+@pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
+def test_loop_waits_for_loads_after_the_matmuls(chip):
+    compiled = gemm.compile(chip)
+    body = read_main_loop(compiled.asm)
+    places = {
+        name: [i for i, text in enumerate(body) if re.match(pattern, text)]
+        for name, pattern in {
+            "load": "buffer_load",
+            "matmul": "v_mfma",
+            "wait": r"s_waitcnt .*vmcnt",
+            "store": "ds_write",
+            "branch": "s_c?branch",
+            "scratch": "scratch_|v_accvgpr",
+        }.items()
+    }
+    # No branch but the last one, one load for each 16 bytes, no spills.
+    assert places["branch"] == [len(body) - 1]
+    assert len(places["load"]) == 2 * 128 * 64 * 2 // (16 * 256)
+    # The scheduler moves some loads and matmuls down, past a few matrix instructions.
+    matmuls = places["matmul"]
+    assert places["load"][0] < matmuls[0]
+    assert places["load"][-1] < matmuls[len(matmuls) // 4]
+    late = matmuls[len(matmuls) * 3 // 4 - 1]
+    assert all(i > late for i in [*places["wait"], *places["store"]])
+    assert not places["scratch"]

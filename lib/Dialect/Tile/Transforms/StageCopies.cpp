@@ -432,9 +432,19 @@ LogicalResult tile::stageCopies(gpu::GPUFuncOp kernel) {
   if (!target->isAMD())
     return success();
   IRRewriter rewriter(kernel.getContext());
-  int64_t spare = getSpareRegisters(kernel, *target);
-  for (scf::ForOp loop : loops)
+  int64_t most = getSpareRegisters(kernel, *target);
+  // Inner loops come first. Loops in sequence do not hold tiles at the same
+  // time; a loop and one in it do.
+  llvm::DenseMap<Operation *, int64_t> taken;
+  for (scf::ForOp loop : loops) {
+    int64_t inside = 0;
+    loop->walk([&](scf::ForOp inner) {
+      inside = std::max(inside, taken.lookup(inner));
+    });
+    int64_t spare = most - inside;
     CopyStaging(rewriter, loop, spare).run();
+    taken[loop] = most - spare;
+  }
   return success();
 }
 

@@ -40,6 +40,7 @@ gpu.module @gfx1100 [#rocdl.target<chip = "gfx1100">] {
     // Two waves synchronize and exchange values through shared memory, with both
     // fences.
     // CHECK: llvm.fence syncscope("workgroup") release
+    // CHECK-NEXT: rocdl.s.waitcnt 64519
     // CHECK-NEXT: rocdl.s.barrier
     // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire
     %s = tile.reduce <sum> %x {axis = 1 : i64} : tensor<1x256xf32, #waves> -> tensor<1xf32>

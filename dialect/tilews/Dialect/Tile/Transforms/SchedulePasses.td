@@ -458,4 +458,43 @@ def VerifySchedulePass : Pass<"tile-verify-schedule"> {
                         "The passes on a saved kernel that lead to this one">];
 }
 
+def PeelPipelinesPass : Pass<"tile-peel-pipelines"> {
+  let summary = "split the last iteration of pipelined loops off";
+  let description = [{
+    Runs after the schedule was proved, on pipelines of `--tile-expand-pipeline`
+    with loads of `--tile-stage-copies` (AMD). Such a loop loads for its next
+    iteration under the condition that there is one. The condition holds in all
+    iterations but the last, which is split off. The loop then has no branch, and
+    LLVM keeps loads above the matmuls, and loaded values in few registers. A
+    loop around another such loop stays as it is.
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      %last = arith.subi %n, %c1 : index
+      %exists = arith.cmpi slt, %i, %last : index
+      %f = scf.if %exists -> (tensor<64x64xf16>) { /* load */ } else { /* zeros */ }
+      // ...
+      scf.if %exists { /* store %f */ }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    %any = arith.cmpi slt, %c0, %n : index
+    %last = arith.subi %n, %c1 : index
+    scf.for %i = %c0 to %last step %c1 {
+      %f = tile.load %A[%m, %k] : memref<?x?xf16> -> tensor<64x64xf16>
+      // ...
+      tile.store %f to %slot : tensor<64x64xf16> to memref<64x64xf16, #smem>
+    }
+    scf.if %any {
+      // ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 #endif // TILEWS_DIALECT_TILE_TRANSFORMS_SCHEDULEPASSES_TD

@@ -130,6 +130,10 @@ mlir::LogicalResult stageStores(mlir::gpu::GPUFuncOp kernel);
 /// unknown.
 mlir::LogicalResult stageCopies(mlir::gpu::GPUFuncOp kernel);
 
+/// Splits the last iteration of pipelined loops off that load for their next
+/// iteration, so that the loop needs no condition for that.
+void peelPipelines(mlir::gpu::GPUFuncOp kernel);
+
 /// Distributes the registers of a kernel over its roles by the need of their
 /// fragments. `tile.threads` grows where warps are added to complete a
 /// warpgroup.
