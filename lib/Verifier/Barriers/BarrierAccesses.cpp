@@ -58,7 +58,8 @@ Outcome BarrierAccesses::access(State &state, unsigned task,
     } else {
       if (outcome == Outcome::Done && access.reads) {
         allRead |= places;
-        outcome = read(state, task, event, places, finding);
+        outcome =
+            read(state, task, event, places, access.isAsyncProxy, finding);
       }
       if (outcome == Outcome::Done && access.writes)
         outcome = event.barrierSlot
@@ -98,7 +99,7 @@ PlaceSet BarrierAccesses::getPlaces(const PlaceAccess &access,
 
 Outcome BarrierAccesses::checkRead(const State &state, unsigned task,
                                    const BarrierEvent &event, PlaceSet places,
-                                   Finding &finding) const {
+                                   bool isAsyncProxy, Finding &finding) const {
   Operation *op = model.eventOps[event.number];
   std::string reads = model.taskNames[task] + " reads ";
   auto getName = [&](PlaceSet some) { return model.places.getName(some); };
@@ -117,7 +118,7 @@ Outcome BarrierAccesses::checkRead(const State &state, unsigned task,
                 reads + getName(own) +
                     " that its own threads have written: no tile.barrier has "
                     "synchronized them since");
-  if (!event.isAsyncProxy())
+  if (!isAsyncProxy)
     return Outcome::Done;
   if (PlaceSet unfenced = parts.proxy.getUnfenced(state, task, places))
     return fail(finding, op,
@@ -129,11 +130,12 @@ Outcome BarrierAccesses::checkRead(const State &state, unsigned task,
 
 Outcome BarrierAccesses::read(State &state, unsigned task,
                               const BarrierEvent &event, PlaceSet places,
-                              Finding &finding) const {
-  Outcome outcome = checkRead(state, task, event, places, finding);
+                              bool isAsyncProxy, Finding &finding) const {
+  Outcome outcome =
+      checkRead(state, task, event, places, isAsyncProxy, finding);
   if (outcome != Outcome::Done)
     return outcome;
-  parts.addReads(state, task, places, event.isAsyncProxy());
+  parts.addReads(state, task, places, isAsyncProxy);
   if (event.executor == BarrierEvent::Executor::Tma)
     parts.copies.startStore(state, task, places);
   return Outcome::Done;

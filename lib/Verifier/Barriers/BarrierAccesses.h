@@ -36,10 +36,10 @@ private:
   PlaceSet getPlaces(const PlaceAccess &access,
                      std::optional<int64_t> version) const;
   Outcome read(State &state, unsigned task, const BarrierEvent &event,
-               PlaceSet places, Finding &finding) const;
+               PlaceSet places, bool isAsyncProxy, Finding &finding) const;
   Outcome checkRead(const State &state, unsigned task,
                     const BarrierEvent &event, PlaceSet places,
-                    Finding &finding) const;
+                    bool isAsyncProxy, Finding &finding) const;
   Outcome write(State &state, unsigned task, const BarrierEvent &event,
                 const PlaceAccess &access, PlaceSet places,
                 Finding &finding) const;

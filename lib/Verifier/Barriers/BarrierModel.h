@@ -36,6 +36,8 @@ struct PlaceAccess {
   PlaceSet sharing = 0;
   /// It updates the places atomically.
   bool isAtomic = false;
+  /// Through the asynchronous proxy.
+  bool isAsyncProxy = false;
   /// Writes: the number in `BarrierModel::fills`.
   unsigned write = 0;
 };

@@ -25,6 +25,7 @@
 #include "Verifier/Engine/AsyncMatmuls.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Matchers.h"
@@ -223,6 +224,7 @@ void BarrierModelBuilder::addAccesses(Operation *op) {
                        model.places.findPart(*number, shared)};
     access.sharing = model.overlaps.getSharing(shared.operand);
     access.isAtomic = shared.atomic.has_value();
+    access.isAsyncProxy = isByAsyncProxy(*shared.operand);
     model.hasAtomics |= access.isAtomic;
     if (access.writes)
       access.write = model.fills[*number].add(op, getTask(op), shared);
@@ -412,7 +414,7 @@ void BarrierModelBuilder::findWritten() {
     for (const PlaceAccess &access : event.accesses) {
       PlaceSet places = model.places.getAll(access.buffer);
       filled |= access.writes && !access.isAtomic ? places : 0;
-      if (event.isAsyncProxy()) {
+      if (access.isAsyncProxy) {
         byProxy |= places | access.sharing;
         loaded |= access.writes ? places | access.sharing : 0;
         continue;

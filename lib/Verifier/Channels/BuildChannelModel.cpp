@@ -23,6 +23,7 @@
 #include "Verifier/Engine/AsyncMatmuls.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/SetVector.h"
@@ -172,7 +173,7 @@ void ChannelModelBuilder::addAccess(Operation *op, const SharedAccess &shared) {
                     shared.reads(),
                     shared.writes(),
                     isCopied,
-                    isTma || hasInst(op, InstKind::Wgmma)};
+                    isByAsyncProxy(*shared.operand)};
   if (access.writes) {
     channel.fills.resize(ChannelOp(channel.op).getBuffers().size());
     std::pair<unsigned, unsigned> write = {

@@ -227,10 +227,18 @@ FAMILIES = (
     Family(
         "barriers and TMA",
         "barriers",
-        (("E0", "F0", "B0", "X0", "A0"), ("W0", "L0", "R0")),
+        (("E0", "F0", "B0", "X0", "A0"), ("W0", "l0", "R0")),
         (5, 5),
         (2, 6),
         _settings(_FEW) + _settings(((2,),), ("all",)),
+    ),
+    Family(
+        "barriers, TMA, and fences after reads",
+        "barriers",
+        (("E0", "F0", "P0", "B0"), ("W0", "L0", "P0", "R0")),
+        (4, 4),
+        (2, 7),
+        _settings(_FEW),
     ),
     Family(
         "barriers, stores and fences",

@@ -96,8 +96,14 @@ _TAIL = """\
 
 
 def _split(operation: str, form: str) -> list[str]:
-    """An operation as simple ones: ``f0`` is ``F0`` and ``C0``."""
-    pairs = {"f": "FB" if form == "barriers" else "FC", "w": "WL"}
+    """An operation as simple ones: ``f0`` is ``F0`` and ``C0``.
+
+    Reads have a fence where the next fill may come by TMA, as the lowering makes one.
+    """
+    if form == "barriers":
+        pairs = {"f": "FB", "w": "WLP", "l": "LP"}
+    else:
+        pairs = {"f": "FC", "w": "WL"}
     letters = pairs.get(operation[0], operation[0])
     return [letter + operation[1:] for letter in letters]
 

@@ -32,6 +32,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {{
           tile.mbarrier_wait %full[%q], %f : !tile.mbarrier<2>
           %slot = tile.slot %buffer[%q] : !Buffer, i32 -> !slot
           %row = tile.load %slot : !slot -> tensor<64xf32>
+          tile.proxy_fence
           tile.mbarrier_arrive %empty[%q] {{by = #tile.agents<warps>}}
             : !tile.mbarrier<2>
           %t = arith.addf %s, %row : tensor<64xf32>

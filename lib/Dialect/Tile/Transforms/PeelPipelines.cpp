@@ -11,10 +11,10 @@
 //   for %i { %e = cmpi slt, %i, %end - %step
 //            wait; %f = if %e { load }; matmul; if %e { acquire; store %f } }
 //
-// This is what the verifier proves. As code it is bad: LLVM merges loaded halves
-// with the zeros of the other branch, each pair in four registers, and sinks
-// matmuls below the stores, so that their operands stay in registers. Therefore
-// the last iteration, in which %e is false, is split off:
+// This is what the verifier proves. As code it is bad: LLVM merges loaded
+// halves with the zeros of the other branch, each pair in four registers, and
+// sinks matmuls below the stores, so that their operands stay in registers.
+// Therefore the last iteration, in which %e is false, is split off:
 //
 //   for %i = .. to %end - %step { wait; %f = load; matmul; acquire; store %f }
 //   if %start < %end { wait; matmul }

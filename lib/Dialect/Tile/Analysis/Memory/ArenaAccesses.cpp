@@ -23,6 +23,7 @@
 #include "tilews/Dialect/Tile/Analysis/Memory/IterationRegions.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/AsmState.h"
@@ -206,8 +207,7 @@ LogicalResult ArenaAccesses::addShared(Operation *op,
     bytes.writes = access.writes();
     setAsync(op, access.operand, bytes);
     bytes.matmul = isAsyncMatmul(op);
-    bytes.proxy = hasInst(op, InstKind::Tma) ||
-                  (access.reads() && hasInst(op, InstKind::Wgmma));
+    bytes.proxy = isByAsyncProxy(*access.operand);
     bytes.atomic = access.atomic;
     if (!inRole)
       bytes.channel = getSlotChannel(access.operand->get());

@@ -151,9 +151,9 @@ void SignalFinder::addAccess(ChannelOp channel, const SlotUse &use) {
     reads |= region.reads();
     writes |= region.writes();
   }
-  bool isAsync = isTma(op) || hasInst(op, InstKind::Wgmma);
   if (reads)
-    (isAsync ? signals.hasAsyncReaders : signals.hasGenericReaders) = true;
+    (isByAsyncProxy(*use.operand) ? signals.hasAsyncReaders
+                                  : signals.hasGenericReaders) = true;
   if (!writes)
     return;
   bool isProducer =

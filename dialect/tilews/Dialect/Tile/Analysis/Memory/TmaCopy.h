@@ -47,6 +47,11 @@ struct TmaCopy {
 /// Returns whether `op` has `tile.inst = #tile.inst<tma>`.
 bool isTma(mlir::Operation *op);
 
+/// Whether the operation accesses the shared memory of `operand` through the
+/// asynchronous proxy: by TMA or wgmma. Threads read the metadata of a sparse
+/// matmul themselves.
+bool isByAsyncProxy(mlir::OpOperand &operand);
+
 /// Returns how TMA does `op`, or an error that says why it cannot. A base
 /// address or stride that is not static is assumed to be a multiple of 16
 /// bytes; the launch checks that.
