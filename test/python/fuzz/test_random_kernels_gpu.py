@@ -11,7 +11,8 @@ except LookupError as error:
     pytest.skip(str(error), allow_module_level=True)
 
 
-@pytest.mark.parametrize("seed", range(40))
+# In 199, TMA filled a slot that threads still read.
+@pytest.mark.parametrize("seed", [*range(40), 199])
 def test_gpu_computes_the_same(seed):
     options = Options(TARGETS, reference_every=0, on_gpu=True)
     ((_, found),) = processes.run([seed], options, jobs=0)
