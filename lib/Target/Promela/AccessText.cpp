@@ -98,7 +98,9 @@ void AccessText::startFill(const ModelAccess &access, StringRef place,
     out.step("place[" + place + "].unfenced = true");
 }
 
-/// Adds that a part of the version that is read has contents.
+/// Adds that a part of the version that is read has contents. Where nothing has
+/// been written to any version, as after a loop of no iterations, the kernel
+/// reads what its memory has at the start, in any order of events.
 void AccessText::checkContents(const ModelAccess &access,
                                ThreadText &thread) const {
   ModelAccess whole = access;
@@ -108,7 +110,8 @@ void AccessText::checkContents(const ModelAccess &access,
   std::string filled;
   for (const std::string &place : getPlaces(whole, thread))
     filled += (filled.empty() ? "place[" : " || place[") + place + "].filled";
-  thread.getOut().step("check(" + filled + ")");
+  thread.getOut().step("check(" + filled + " || !was_written_" +
+                       access.buffer->name + ")");
 }
 
 LogicalResult AccessText::writeAccesses(Operation *op, ThreadText &thread) {

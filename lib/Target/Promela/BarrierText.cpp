@@ -21,6 +21,8 @@
 
 #include "AccessText.h"
 
+#include "mlir/IR/Dominance.h"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::promela;
@@ -54,6 +56,7 @@ private:
                           ThreadText &thread) override;
   void writeArrival(MBarrierArriveOp arrive, const std::string &barrier,
                     ThreadText &thread);
+  int64_t getNumInitialized(Operation *op) const;
   FailureOr<std::string> getBarrier(Operation *op, Value barrier, Value slot,
                                     ThreadText &thread);
 
@@ -90,7 +93,8 @@ void BarrierText::declareState(ModelText &out) {
   out.line("barrier_t barrier[BARRIERS];");
   out.line("flight_t flight[" + Twine(std::max<int64_t>(numFlights, 1)) + "];");
   out.line("short seen[BARRIERS * THREADS] = NEVER;");
-  out.line("bool ready;");
+  out.append("/* The number of those that all threads see, in the order of "
+             "the kernel */\nbyte ready;\n");
   declareSharers(out);
 }
 
@@ -118,12 +122,23 @@ FailureOr<std::string> BarrierText::getBarrier(Operation *op, Value barrier,
     return op->emitError("is not exported to Promela: control flow selects its "
                          "barrier");
   std::string number = thread.get(slot), isSlot;
+  std::string place = it->second.first + " + " + number;
   int64_t depth = cast<MBarrierType>(barrier.getType()).getDepth();
   if (!llvm::all_of(number, llvm::isDigit) || std::stoll(number) >= depth)
     isSlot =
         " && " + number + " >= 0 && " + number + " < " + std::to_string(depth);
-  thread.getOut().step("check(ready" + isSlot + ")");
-  return it->second.first + " + " + number;
+  thread.getOut().step("check(" + place + " < ready" + isSlot + ")");
+  return place;
+}
+
+/// Returns how many barriers are initialized before `op`.
+int64_t BarrierText::getNumInitialized(Operation *op) const {
+  DominanceInfo dominance(reader.getKernel());
+  int64_t number = 0;
+  for (auto &[barrier, entry] : barriers)
+    if (dominance.properlyDominates(barrier, op))
+      number += cast<MBarrierType>(barrier.getType()).getDepth();
+  return number;
 }
 
 LogicalResult BarrierText::write(Operation *op, ThreadText &thread) {
@@ -132,7 +147,7 @@ LogicalResult BarrierText::write(Operation *op, ThreadText &thread) {
   if (isa<MBarrierReadyOp>(op)) {
     comment(op, thread);
     synchronize(thread);
-    out.step("ready = true");
+    out.step("ready = " + Twine(getNumInitialized(op)));
   } else if (isa<MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp>(op)) {
     comment(op, thread);
     FailureOr<std::string> barrier =

@@ -119,7 +119,7 @@ LogicalResult KernelReader::findThreads() {
                      source.makeName("KERNEL"), isInOrder, /*hasWarps=*/true});
   for (SpecializeOp op : specialized)
     for (RoleOp role : op.getRoles()) {
-      std::string name = source.makeName(role.getName());
+      std::string name = source.makeProcessName(role.getName());
       threads.push_back(
           {role, &role.getBody().front(), name,
            source.makeName(StringRef(name).upper()),
@@ -127,6 +127,17 @@ LogicalResult KernelReader::findThreads() {
            role.getWarps() > 1 && !role.getElected()});
     }
   return success();
+}
+
+int64_t KernelReader::getMostPending() const {
+  int64_t most = 0;
+  getKernel().walk([&](Operation *op) {
+    if (auto wait = dyn_cast<CopyGroupWaitOp>(op))
+      most = std::max<int64_t>(most, wait.getPending());
+    else if (auto wait = dyn_cast<WaitOp>(op))
+      most = std::max<int64_t>(most, wait.getPending().value_or(0));
+  });
+  return most;
 }
 
 const Thread &KernelReader::getThread(Operation *op) const {

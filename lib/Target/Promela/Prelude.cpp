@@ -56,6 +56,7 @@ typedef place_t {
   byte fills;    /* those of the writers that are asynchronous copies */
   byte writer;   /* the process of the last writer */
   bool filled;   /* whether it has contents */
+  bool written;  /* whether a write to it has begun */
   bool unfenced; /* whether the asynchronous proxy may not see them */
   bool read;     /* whether threads have read since the last proxy fence */
   short fill;    /* in a channel: the number of the fill */
@@ -98,12 +99,14 @@ byte arrivals[THREADS]; /* arrivals in its queue */
 #define begin_write(t, p) \
   end_late(t, writers, END_WRITE, p); \
   place[p].writer = _pid; \
+  place[p].written = true; \
   place[p].filled = true
 #define begin_fill(p, set) \
   place[p].writers++; \
   place[p].fills++; \
   place[p].cells = place[p].cells | (set); \
   place[p].writer = _pid; \
+  place[p].written = true; \
   place[p].filled = false
 #define end_fill(p) \
   place[p].writers--; \
@@ -248,13 +251,28 @@ static constexpr llvm::StringLiteral kCopies = R"(
 #define GROUPS_END 255
 chan copies[THREADS] = [QUEUE] of { short };
 byte groups[THREADS];
-/* An empty group that no copy precedes is complete at once. */
+byte last_copied[THREADS] = PLACES; /* the place of the last copy of the group */
+/* An empty group that no copy precedes is complete at once. Each wait is for
+   the first two groups, or for neither, where so many others come after them:
+   they become one. */
 #define commit_group(t) \
+  last_copied[t] = PLACES; \
   if \
   :: empty(copies[t]) -> skip \
-  :: nempty(copies[t]) -> room(copies[t]); copies[t]!GROUPS_END; groups[t]++ \
+  :: nempty(copies[t]) -> \
+    room(copies[t]); \
+    copies[t]!GROUPS_END; \
+    if \
+    :: groups[t] > MOST_PENDING -> copies[t]??GROUPS_END \
+    :: else -> groups[t]++ \
+    fi \
   fi
-#define begin_copy(t, p) room(copies[t]); copies[t]!p
+/* A copy to the place of the one before, as of the next row, ends with it. */
+#define begin_copy(t, p) \
+  if \
+  :: last_copied[t] == p -> place[p].writers--; place[p].fills-- \
+  :: else -> room(copies[t]); copies[t]!p; last_copied[t] = p \
+  fi
 #define wait_for_copies(t, pending) \
   until_landed(t, pending); \
   do \
@@ -268,6 +286,7 @@ byte groups[THREADS];
   :: else -> late[t]!END_FILL, at_, 0, 0 \
   fi
 #define wait_for_all_copies(t) \
+  last_copied[t] = PLACES; \
   until_all_landed(t); \
   do \
   :: copies[t]?<at_> -> pop_copy(t) \
@@ -290,6 +309,7 @@ byte landing_groups[THREADS];
 
 /* Arrives when the copies so far have landed. */
 #define arrive_after_copies(t, b, n, expected_phase) \
+  last_copied[t] = PLACES; \
   do \
   :: copies[t]?at_ -> \
     if \

@@ -108,6 +108,15 @@ LogicalResult ModelWriter::writeThreads() {
   return success();
 }
 
+/// Returns whether anything has been written to a buffer, as an expression.
+static std::string getWritten(const ModelBuffer &buffer) {
+  std::string written;
+  for (int64_t place = 0; place < buffer.versions * buffer.parts; ++place)
+    written += (place ? " || place[" : "place[") + buffer.name + " + " +
+               std::to_string(place) + "].written";
+  return written;
+}
+
 void ModelWriter::writeHead(ModelText &out) {
   out.append(
       "/* The schedule of @" + reader.getKernel().getName().str() +
@@ -125,11 +134,15 @@ void ModelWriter::writeHead(ModelText &out) {
   for (const ModelBuffer &buffer : reader.getBuffers()) {
     out.comment(reader.getSource().getComment(buffer.op));
     out.line("#define " + buffer.name + " " + Twine(buffer.first));
+    out.line("#define was_written_" + buffer.name + " (" + getWritten(buffer) +
+             ")");
   }
   int64_t places = std::max<int64_t>(reader.getNumPlaces(), 1);
   out.line("#define PLACES " + Twine(places));
   int64_t queue = 2 * places + reader.getNumBarriers() + 12;
   out.line("#define QUEUE " + Twine(std::min<int64_t>(queue, 250)));
+  if (reader.hasCopies())
+    out.line("#define MOST_PENDING " + Twine(reader.getMostPending()));
   out.append(getPrelude(reader));
   out.append(events->getRules());
   out.append(getMemoryPrelude(reader));

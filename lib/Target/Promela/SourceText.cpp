@@ -39,7 +39,7 @@ static constexpr StringLiteral kReserved =
     "full get_priority go_on_to_arrival goto groups hidden if in infeasible "
     "init inline int is_fillable is_idle is_read_by_matmul is_read_by_store "
     "is_readable is_updatable is_writable issued kernel land landing "
-    "landing_groups late "
+    "landing_groups last_copied late "
     "least len linux local ltl made matmuls most mtype nempty never nfull "
     "notrace np_ od of own_variables pc_value phase pid place place_t "
     "pop_copy printf printm priority proctype provided reader reader_t ready "
@@ -47,6 +47,12 @@ static constexpr StringLiteral kReserved =
     "taken timeout tma trace true typedef unix unless unsigned until "
     "until_all_landed until_landed wait_for_all_copies wait_for_copies "
     "wait_for_matmuls wait_for_stores wait_late wrap xr xs";
+
+/// The fields of the types in the text before each model.
+static constexpr StringLiteral kFields =
+    "acquired bytes cells committed copies count fill filled fills holder "
+    "pending phase read readers released signals starts unfenced updaters "
+    "waited writer writers written";
 
 static bool isReserved(StringRef word) {
   return llvm::is_contained(llvm::split(kReserved, ' '), word);
@@ -70,6 +76,13 @@ std::string SourceText::makeName(StringRef wish, Operation *role) {
   for (unsigned number = 2; !isFree(); ++number)
     name = word + "_" + std::to_string(number);
   return name;
+}
+
+std::string SourceText::makeProcessName(StringRef wish) {
+  std::string word = toIdentifier(wish);
+  if (llvm::is_contained(llvm::split(kFields, ' '), StringRef(word)))
+    word += "_role";
+  return makeName(word);
 }
 
 static StringRef getWord(const AsmParserState::SMDefinition &definition) {

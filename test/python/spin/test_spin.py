@@ -45,6 +45,8 @@ SAMPLE = [
     "barriers/memory-plan:barriers_in_a_buffer",
     "barriers/memory-plan:buffer_after_the_end",
     "barriers/memory-plan:buffer_at_odd_bytes",
+    "barriers/path-knowledge:two_paths",
+    "barriers/phases:init_after_ready",
     "barriers/thread-order:scratch_only",
     "barriers/thread-order:scratch_used_twice_in_order",
     "channels/fills:parts_overlap",
@@ -176,6 +178,10 @@ def test_schedules_of_passes():
         # All threads of a role arrive when their copies land, those of a late warp
         # after its wait.
         "padded-sm_90a",
+        # The last slot is read after a loop that may have no iterations.
+        "pieces-sm_90a",
+        # Groups of copies that no iteration waits for.
+        "guard-all-s2-sm_80",
         # A guard is loaded from planned shared memory.
         "shared-mask-sm_90a",
     ],

@@ -8,6 +8,7 @@
 // CHECK-NEXT: #define LOAD 2
 // CHECK: tile.alloc_shared : !buffer */
 // CHECK-NEXT: #define AS 0
+// CHECK-NEXT: #define was_written_AS (place[AS + 0].written || place[AS + 1].written)
 // CHECK-NEXT: #define PLACES 2
 // CHECK: {{[0-9]+}}: %full = tile.mbarrier {count = 1 : i64} : !barriers */
 // CHECK-NEXT: #define FULL 0
@@ -17,7 +18,7 @@
 // CHECK: :: k < n ->
 // CHECK-NEXT: /* {{[0-9]+}}: tile.mbarrier_wait %full[%qs], %qp : !barriers */
 // CHECK-NEXT: atomic {
-// CHECK-NEXT:   check(ready && qs >= 0 && qs < 2);
+// CHECK-NEXT:   check(FULL + qs < ready && qs >= 0 && qs < 2);
 // CHECK-NEXT:   begin_wait(FULL + qs, qp);
 // CHECK-NEXT: };
 // CHECK-NEXT: atomic {
@@ -25,7 +26,7 @@
 // CHECK-NEXT:   wait_late(MATH, FULL + qs);
 // CHECK-NEXT:   /* {{[0-9]+}}: %x = tile.load %a : !slot -> !tile */
 // CHECK-NEXT:   check(qs >= 0 && qs < 2);
-// CHECK-NEXT:   check(place[AS + qs].filled);
+// CHECK-NEXT:   check(place[AS + qs].filled || !was_written_AS);
 // CHECK-NEXT:   check(is_readable(AS + qs));
 // CHECK-NEXT:   begin_read(MATH, AS + qs);
 // CHECK:        phase_ = barrier[EMPTY + qs].phase;
