@@ -47,7 +47,7 @@ SmallVector<Value> tilews::getBlockCoordinates(ImplicitLocOpBuilder &b,
   return coordinates;
 }
 
-DeviceVariables::DeviceVariables(gpu::GPUModuleOp module)
+ModuleVariables::ModuleVariables(gpu::GPUModuleOp module)
     : module(module), symbols(module) {
   for (auto variable : module.getOps<LLVM::GlobalOp>()) {
     Attribute value = variable.getValueOrNull();
@@ -59,7 +59,7 @@ DeviceVariables::DeviceVariables(gpu::GPUModuleOp module)
       assertions.append(known.begin(), known.end());
 }
 
-LLVM::GlobalOp DeviceVariables::getVariable(StringRef name, Type type,
+LLVM::GlobalOp ModuleVariables::getVariable(StringRef name, Type type,
                                             Attribute initial) {
   if (auto known = symbols.lookup<LLVM::GlobalOp>(name))
     return known;
@@ -73,19 +73,19 @@ LLVM::GlobalOp DeviceVariables::getVariable(StringRef name, Type type,
   return variable;
 }
 
-LLVM::GlobalOp DeviceVariables::getPrinted() {
+LLVM::GlobalOp ModuleVariables::getPrinted() {
   Builder b(module.getContext());
   return getVariable(kPrintedVariable,
                      LLVM::LLVMArrayType::get(b.getI32Type(), 2),
                      b.getI32TensorAttr({0, kMostLines}));
 }
 
-LLVM::GlobalOp DeviceVariables::getFailure() {
+LLVM::GlobalOp ModuleVariables::getFailure() {
   Builder b(module.getContext());
   return getVariable(kFailureVariable, b.getI64Type(), b.getI64IntegerAttr(0));
 }
 
-LLVM::GlobalOp DeviceVariables::getString(Location loc, StringRef text) {
+LLVM::GlobalOp ModuleVariables::getString(Location loc, StringRef text) {
   OpBuilder global = OpBuilder::atBlockBegin(module.getBody());
   StringAttr value = global.getStringAttr(text.str() + '\0');
   LLVM::GlobalOp &string = strings[value];
@@ -99,7 +99,7 @@ LLVM::GlobalOp DeviceVariables::getString(Location loc, StringRef text) {
   return string;
 }
 
-LLVM::LLVMFuncOp DeviceVariables::getFunction(StringRef name,
+LLVM::LLVMFuncOp ModuleVariables::getFunction(StringRef name,
                                               LLVM::LLVMFunctionType type) {
   if (auto known = symbols.lookup<LLVM::LLVMFuncOp>(name))
     return known;
@@ -109,7 +109,7 @@ LLVM::LLVMFuncOp DeviceVariables::getFunction(StringRef name,
   return function;
 }
 
-int64_t DeviceVariables::addAssertion(StringRef message,
+int64_t ModuleVariables::addAssertion(StringRef message,
                                       std::optional<ArrayRef<int64_t>> shape) {
   Builder b(module.getContext());
   SmallVector<NamedAttribute> assertion = {
@@ -121,14 +121,14 @@ int64_t DeviceVariables::addAssertion(StringRef message,
   return assertions.size() - 1;
 }
 
-void DeviceVariables::finish() {
+void ModuleVariables::finish() {
   if (!assertions.empty())
     getFailure()->setAttr(
         kAssertions, Builder(module.getContext()).getArrayAttr(assertions));
 }
 
 std::pair<Value, Value> tilews::countPrintedLine(ImplicitLocOpBuilder &b,
-                                                 DeviceVariables &variables) {
+                                                 ModuleVariables &variables) {
   Value counter = LLVM::AddressOfOp::create(b, variables.getPrinted());
   Value one = LLVM::ConstantOp::create(b, b.getI32IntegerAttr(1));
   Value number = LLVM::AtomicRMWOp::create(

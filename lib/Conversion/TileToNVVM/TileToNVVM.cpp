@@ -83,7 +83,7 @@ struct ConvertTileToNVVMPass
     if (failed(checkIndexBitwidth(getOperation(), indexBitwidth)))
       return signalPassFailure();
     LDBG() << target->chip << ", indices of " << indexBitwidth << " bits";
-    DeviceVariables variables(getOperation());
+    ModuleVariables variables(getOperation());
     NVVMLowering lowering(*target, indexBitwidth, variables);
     if (failed(convertTileModule(getOperation(), lowering, addPatterns)))
       signalPassFailure();

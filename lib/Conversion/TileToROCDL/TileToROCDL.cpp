@@ -51,7 +51,7 @@ struct ConvertTileToROCDLPass
     if (failed(checkIndexBitwidth(getOperation(), indexBitwidth)))
       return signalPassFailure();
     LDBG() << target->chip << ", indices of " << indexBitwidth << " bits";
-    DeviceVariables variables(getOperation());
+    ModuleVariables variables(getOperation());
     ROCDLLowering lowering(*target, indexBitwidth, variables);
     if (failed(convertTileModule(getOperation(), lowering)))
       signalPassFailure();

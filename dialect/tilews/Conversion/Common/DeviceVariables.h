@@ -34,10 +34,10 @@ getBlockCoordinates(mlir::ImplicitLocOpBuilder &b,
 /// What prints and assertions of all kernels share in their module. Each symbol
 /// is made when it is first needed. Symbols are kept here because a module
 /// finds them by reading all that it has.
-class DeviceVariables {
+class ModuleVariables {
 public:
   /// Takes what earlier conversions of the module have made.
-  explicit DeviceVariables(mlir::gpu::GPUModuleOp module);
+  explicit ModuleVariables(mlir::gpu::GPUModuleOp module);
 
   mlir::LLVM::GlobalOp getPrinted();
   mlir::LLVM::GlobalOp getFailure();
@@ -65,7 +65,7 @@ private:
 /// Counts a line that is about to be printed. Returns the number of lines
 /// before it, and their limit.
 std::pair<mlir::Value, mlir::Value>
-countPrintedLine(mlir::ImplicitLocOpBuilder &b, DeviceVariables &variables);
+countPrintedLine(mlir::ImplicitLocOpBuilder &b, ModuleVariables &variables);
 
 /// Reports that an assertion failed at an element of its fragment, an i64 of
 /// row major order; null for a scalar. The first report since the launch stays:

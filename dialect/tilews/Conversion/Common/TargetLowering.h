@@ -21,7 +21,7 @@
 
 namespace tilews {
 
-class DeviceVariables;
+class ModuleVariables;
 
 /// One matrix instruction of a warp: its element types and extents. A sparse
 /// one also has the metadata, an i32, and the selector of the lanes that hold
@@ -75,14 +75,14 @@ struct ThreadGroup {
 class TargetLowering {
 public:
   TargetLowering(const TargetInfo &info, unsigned indexBitwidth,
-                 DeviceVariables &variables)
+                 ModuleVariables &variables)
       : info(info), indexBitwidth(indexBitwidth), variables(variables) {}
   virtual ~TargetLowering() = default;
 
   const TargetInfo info;
   const unsigned indexBitwidth;
   /// Those of the module that is lowered.
-  DeviceVariables &variables;
+  ModuleVariables &variables;
 
   /// Returns the thread's number in its block, an i32. Patterns use
   /// `TilePattern::getThreadId` instead, the number among the operation's
