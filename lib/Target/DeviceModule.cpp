@@ -20,6 +20,7 @@
 #include "tilews/Target/DeviceModule.h"
 
 #include "tilews/Target/Assemble.h"
+#include "tilews/Target/SplitPairs.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -227,6 +228,12 @@ LogicalResult DeviceModule::optimize() {
     passes.addPass(
         llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass(options)));
   });
+  if (target.isNVIDIA())
+    builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager &passes,
+                                               llvm::OptimizationLevel,
+                                               llvm::ThinOrFullLTOPhase) {
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(SplitPairsPass()));
+    });
   builder.registerModuleAnalyses(moduleAnalyses);
   builder.registerCGSCCAnalyses(callGraphAnalyses);
   builder.registerFunctionAnalyses(functionAnalyses);

@@ -258,6 +258,22 @@ SharedLayout BufferLayouts::getDefault(const Group &group) {
           getMemRef(group.values.front()).getShape()));
 }
 
+/// Appends layouts of the buffer in which `value` has narrow panels. An
+/// instruction that prefers wide panels may take these, too. Parts of the
+/// buffer begin at any multiple of a panel: columns 16 to 31 of bytes have no
+/// layout in panels of 32 bytes, but one in panels of 16 bytes.
+static void appendNarrowPanels(Value value,
+                               SmallVectorImpl<SharedLayout> &options) {
+  ArrayRef<int64_t> shape = getMemRef(value).getShape();
+  if (shape.size() != 2)
+    return;
+  for (int64_t span : {64, 32, 16})
+    if (shape.back() * getBits(value) % (span * 8) == 0)
+      if (auto layout = getLayoutOfBuffer(
+              value, SharedLayout::getPanels(shape, getBits(value), span)))
+        options.push_back(*layout);
+}
+
 LogicalResult BufferLayouts::choose(const Group &group) {
   SharedLayout rowMajor =
       SharedLayout::getRowMajor(getMemRef(group.values.front()).getShape());
@@ -267,6 +283,9 @@ LogicalResult BufferLayouts::choose(const Group &group) {
     for (const BufferDemand &demand : group.demands)
       if (auto layout = getLayoutOfBuffer(demand.value, demand.layout))
         options.push_back(*layout);
+    for (const BufferDemand &demand : group.demands)
+      if (!demand.isType)
+        appendNarrowPanels(demand.value, options);
     options.push_back(getDefault(group));
   }
   options.push_back(rowMajor);

@@ -19,7 +19,8 @@ namespace tilews::tile {
 ///
 /// 1. the layout that a type has,
 /// 2. a layout that wgmma or TMA requires,
-/// 3. a layout that another matrix instruction prefers,
+/// 3. a layout that another matrix instruction prefers, or one with narrower
+///    panels, for parts of the buffer,
 /// 4. swizzled panels, if loads and stores of fragments would otherwise have
 ///    bank conflicts,
 /// 5. row-major.
