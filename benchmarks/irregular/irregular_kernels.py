@@ -106,8 +106,8 @@ def expert_matmul(
 
 #: Queries, keys, stages and threads of attention.
 ATTENTION = ((128, 128, 2, 256), (128, 64, 3, 256), (192, 128, 2, 384))
-#: Threads and elements of a block of the scan, and the steps to add them. In a step each
-#: thread adds the 16 bytes of one access.
+#: Threads and elements of a block of the scan, and the steps to add them. In a step
+#: each thread adds the 16 bytes of one access.
 SCANS = ((256, 9216, 9), (384, 13824, 9), (512, 16384, 8), (512, 18432, 9))
 
 

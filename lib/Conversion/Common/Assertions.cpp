@@ -115,7 +115,8 @@ struct AssertPattern : TilePattern<AssertOp> {
     std::optional<ArrayRef<int64_t>> shape;
     if (auto type = dyn_cast<RankedTensorType>(op.getCondition().getType()))
       shape = type.getShape();
-    reportFailure(b, getTarget(), addAssertion(b, op.getMessage(), shape),
+    reportFailure(b, getTarget(),
+                  getTarget().variables.addAssertion(op.getMessage(), shape),
                   element);
     getTarget().emitPrintf(b,
                            "block (%d, %d, %d): assertion failed: " +

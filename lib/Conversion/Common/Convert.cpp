@@ -21,6 +21,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Conversion/Common/DeviceVariables.h"
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
 #include "tilews/Dialect/Tile/Analysis/IndexSigns.h"
@@ -364,10 +365,11 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
 
 /// Erases the definitions of inline assembly, which no kernel needs any more.
 static void eraseDefinitions(gpu::GPUModuleOp module) {
+  SymbolTableCollection tables;
+  SymbolUserMap users(tables, module);
   for (auto function :
        llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-    if (function.isPrivate() &&
-        SymbolTable::symbolKnownUseEmpty(function, module))
+    if (function.isPrivate() && users.useEmpty(function))
       function.erase();
 }
 
@@ -382,6 +384,7 @@ LogicalResult tilews::convertTileModule(Operation *op,
   for (gpu::GPUFuncOp kernel : kernels)
     if (failed(convertKernel(kernel, target, converter, addPatterns)))
       return failure();
+  target.variables.finish();
   eraseDefinitions(module);
   numKernels += kernels.size();
   return success();

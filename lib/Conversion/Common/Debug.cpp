@@ -92,7 +92,7 @@ struct PrintPattern : TilePattern<PrintOp> {
   /// enough lines have been printed.
   void printLine(ImplicitLocOpBuilder &b, const std::string &format,
                  ArrayRef<Value> values) const {
-    auto [number, limit] = countPrintedLine(b);
+    auto [number, limit] = countPrintedLine(b, getTarget().variables);
     Value prints =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number, limit);
     createGuarded(b, prints, [&] {

@@ -47,12 +47,21 @@ SmallVector<Value> tilews::getBlockCoordinates(ImplicitLocOpBuilder &b,
   return coordinates;
 }
 
-/// Returns a variable of the module around `b`, which is made if there is none.
-static LLVM::GlobalOp getVariable(ImplicitLocOpBuilder &b, StringRef name,
-                                  Type type, Attribute initial) {
-  auto module =
-      b.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>();
-  if (auto known = module.lookupSymbol<LLVM::GlobalOp>(name))
+ModuleVariables::ModuleVariables(gpu::GPUModuleOp module)
+    : module(module), symbols(module) {
+  for (auto variable : module.getOps<LLVM::GlobalOp>()) {
+    Attribute value = variable.getValueOrNull();
+    if (variable.getConstant() && value)
+      strings.try_emplace(value, variable);
+  }
+  if (auto failure = symbols.lookup<LLVM::GlobalOp>(kFailureVariable))
+    if (auto known = failure->getAttrOfType<ArrayAttr>(kAssertions))
+      assertions.append(known.begin(), known.end());
+}
+
+LLVM::GlobalOp ModuleVariables::getVariable(StringRef name, Type type,
+                                            Attribute initial) {
+  if (auto known = symbols.lookup<LLVM::GlobalOp>(name))
     return known;
   OpBuilder global = OpBuilder::atBlockBegin(module.getBody());
   auto variable = LLVM::GlobalOp::create(
@@ -60,14 +69,67 @@ static LLVM::GlobalOp getVariable(ImplicitLocOpBuilder &b, StringRef name,
       LLVM::Linkage::External, name, initial, /*alignment=*/8, kGlobalSpace);
   // The launch may have written it.
   variable.setExternallyInitialized(true);
+  symbols.insert(variable);
   return variable;
 }
 
-std::pair<Value, Value> tilews::countPrintedLine(ImplicitLocOpBuilder &b) {
-  auto type = LLVM::LLVMArrayType::get(b.getI32Type(), 2);
-  LLVM::GlobalOp variable = getVariable(b, kPrintedVariable, type,
-                                        b.getI32TensorAttr({0, kMostLines}));
-  Value counter = LLVM::AddressOfOp::create(b, variable);
+LLVM::GlobalOp ModuleVariables::getPrinted() {
+  Builder b(module.getContext());
+  return getVariable(kPrintedVariable,
+                     LLVM::LLVMArrayType::get(b.getI32Type(), 2),
+                     b.getI32TensorAttr({0, kMostLines}));
+}
+
+LLVM::GlobalOp ModuleVariables::getFailure() {
+  Builder b(module.getContext());
+  return getVariable(kFailureVariable, b.getI64Type(), b.getI64IntegerAttr(0));
+}
+
+LLVM::GlobalOp ModuleVariables::getString(Location loc, StringRef text) {
+  OpBuilder global = OpBuilder::atBlockBegin(module.getBody());
+  StringAttr value = global.getStringAttr(text.str() + '\0');
+  LLVM::GlobalOp &string = strings[value];
+  if (!string) {
+    auto type = LLVM::LLVMArrayType::get(global.getI8Type(), value.size());
+    string =
+        LLVM::GlobalOp::create(global, loc, type, /*isConstant=*/true,
+                               LLVM::Linkage::Internal, "tile_format", value);
+    symbols.insert(string);
+  }
+  return string;
+}
+
+LLVM::LLVMFuncOp ModuleVariables::getFunction(StringRef name,
+                                              LLVM::LLVMFunctionType type) {
+  if (auto known = symbols.lookup<LLVM::LLVMFuncOp>(name))
+    return known;
+  OpBuilder global = OpBuilder::atBlockBegin(module.getBody());
+  auto function = LLVM::LLVMFuncOp::create(global, module.getLoc(), name, type);
+  symbols.insert(function);
+  return function;
+}
+
+int64_t ModuleVariables::addAssertion(StringRef message,
+                                      std::optional<ArrayRef<int64_t>> shape) {
+  Builder b(module.getContext());
+  SmallVector<NamedAttribute> assertion = {
+      b.getNamedAttr("message", b.getStringAttr(message))};
+  if (shape)
+    assertion.push_back(
+        b.getNamedAttr("shape", b.getDenseI64ArrayAttr(*shape)));
+  assertions.push_back(b.getDictionaryAttr(assertion));
+  return assertions.size() - 1;
+}
+
+void ModuleVariables::finish() {
+  if (!assertions.empty())
+    getFailure()->setAttr(
+        kAssertions, Builder(module.getContext()).getArrayAttr(assertions));
+}
+
+std::pair<Value, Value> tilews::countPrintedLine(ImplicitLocOpBuilder &b,
+                                                 ModuleVariables &variables) {
+  Value counter = LLVM::AddressOfOp::create(b, variables.getPrinted());
   Value one = LLVM::ConstantOp::create(b, b.getI32IntegerAttr(1));
   Value number = LLVM::AtomicRMWOp::create(
       b, LLVM::AtomicBinOp::add, counter, one, LLVM::AtomicOrdering::monotonic);
@@ -75,27 +137,6 @@ std::pair<Value, Value> tilews::countPrintedLine(ImplicitLocOpBuilder &b) {
                                     counter, ArrayRef<LLVM::GEPArg>{1});
   Value limit = LLVM::LoadOp::create(b, b.getI32Type(), place);
   return {number, limit};
-}
-
-static LLVM::GlobalOp getFailureVariable(ImplicitLocOpBuilder &b) {
-  return getVariable(b, kFailureVariable, b.getI64Type(),
-                     b.getI64IntegerAttr(0));
-}
-
-int64_t tilews::addAssertion(ImplicitLocOpBuilder &b, StringRef message,
-                             std::optional<ArrayRef<int64_t>> shape) {
-  LLVM::GlobalOp variable = getFailureVariable(b);
-  SmallVector<Attribute> assertions;
-  if (auto known = variable->getAttrOfType<ArrayAttr>(kAssertions))
-    assertions.append(known.begin(), known.end());
-  SmallVector<NamedAttribute> assertion = {
-      b.getNamedAttr("message", b.getStringAttr(message))};
-  if (shape)
-    assertion.push_back(
-        b.getNamedAttr("shape", b.getDenseI64ArrayAttr(*shape)));
-  assertions.push_back(b.getDictionaryAttr(assertion));
-  variable->setAttr(kAssertions, b.getArrayAttr(assertions));
-  return assertions.size() - 1;
 }
 
 /// Returns `value | number << shift`; either may be null for 0.
@@ -114,7 +155,7 @@ void tilews::reportFailure(ImplicitLocOpBuilder &b,
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
   };
-  Value variable = LLVM::AddressOfOp::create(b, getFailureVariable(b));
+  Value variable = LLVM::AddressOfOp::create(b, target.variables.getFailure());
   Value address = LLVM::LoadOp::create(b, b.getI64Type(), variable);
   Value zero = constant(0);
   Value isRead =

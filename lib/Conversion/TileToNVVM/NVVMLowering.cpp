@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NVVMLowering.h"
+#include "tilews/Conversion/Common/DeviceVariables.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -139,40 +140,18 @@ Value NVVMLowering::getGridDim(ImplicitLocOpBuilder &b,
   llvm_unreachable("covered switch");
 }
 
-/// Adds `text` to the kernels' module as a constant, and returns its address.
-static Value createString(ImplicitLocOpBuilder &b, gpu::GPUModuleOp module,
-                          StringRef text) {
-  SymbolTable symbols(module);
-  OpBuilder global = OpBuilder::atBlockBegin(module.getBody());
-  std::string value = text.str() + '\0';
-  // The registers of a fragment print with one format.
-  for (auto known : module.getOps<LLVM::GlobalOp>())
-    if (known.getConstant() && known.getValueOrNull() == b.getStringAttr(value))
-      return LLVM::AddressOfOp::create(b, known);
-  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), value.size());
-  auto string = LLVM::GlobalOp::create(
-      global, b.getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Internal,
-      "tile_format", b.getStringAttr(value));
-  symbols.insert(string);
-  return LLVM::AddressOfOp::create(b, string);
-}
-
 /// Calls the device's `vprintf`, which takes a format and a pointer to the
 /// arguments packed as a struct (CUDA C++ Programming Guide, "Formatted
 /// Output").
 bool NVVMLowering::emitPrintf(ImplicitLocOpBuilder &b, StringRef format,
                               ValueRange values) const {
-  auto module =
-      b.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>();
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>("vprintf");
-  if (!function) {
-    OpBuilder global = OpBuilder::atBlockBegin(module.getBody());
-    function = LLVM::LLVMFuncOp::create(
-        global, module.getLoc(), "vprintf",
-        LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer, pointer}));
-  }
-  Value text = createString(b, module, format);
+  LLVM::LLVMFuncOp function = variables.getFunction(
+      "vprintf",
+      LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer, pointer}));
+  // The registers of a fragment print with one format.
+  Value text =
+      LLVM::AddressOfOp::create(b, variables.getString(b.getLoc(), format));
   auto record = LLVM::LLVMStructType::getLiteral(
       b.getContext(), llvm::to_vector(values.getTypes()));
   Value one = LLVM::ConstantOp::create(b, b.getI32IntegerAttr(1));

@@ -13,6 +13,7 @@
 
 #include "AsyncPlan.h"
 #include "NVVMLowering.h"
+#include "tilews/Conversion/Common/DeviceVariables.h"
 #include "tilews/Conversion/Common/ThreadCode.h"
 #include "tilews/Conversion/Passes.h"
 #include "tilews/Dialect/Tile/Analysis/Remarks.h"
@@ -82,7 +83,8 @@ struct ConvertTileToNVVMPass
     if (failed(checkIndexBitwidth(getOperation(), indexBitwidth)))
       return signalPassFailure();
     LDBG() << target->chip << ", indices of " << indexBitwidth << " bits";
-    NVVMLowering lowering(*target, indexBitwidth);
+    ModuleVariables variables(getOperation());
+    NVVMLowering lowering(*target, indexBitwidth, variables);
     if (failed(convertTileModule(getOperation(), lowering, addPatterns)))
       signalPassFailure();
   }

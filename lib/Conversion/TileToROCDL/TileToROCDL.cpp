@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ROCDLLowering.h"
+#include "tilews/Conversion/Common/DeviceVariables.h"
 #include "tilews/Conversion/Common/ThreadCode.h"
 #include "tilews/Conversion/Passes.h"
 
@@ -50,7 +51,8 @@ struct ConvertTileToROCDLPass
     if (failed(checkIndexBitwidth(getOperation(), indexBitwidth)))
       return signalPassFailure();
     LDBG() << target->chip << ", indices of " << indexBitwidth << " bits";
-    ROCDLLowering lowering(*target, indexBitwidth);
+    ModuleVariables variables(getOperation());
+    ROCDLLowering lowering(*target, indexBitwidth, variables);
     if (failed(convertTileModule(getOperation(), lowering)))
       signalPassFailure();
   }

@@ -125,11 +125,12 @@ std::string BarrierRules::describe(Operation *op,
   if (isa<MBarrierWaitOp>(op))
     return text + " parity " + std::to_string(inputs[1]);
   unsigned next = 0;
-  for (const PlaceAccess &access : selection.at(op).accesses) {
-    text += access.writes ? " writes " : " reads ";
-    text += access.slot ? "slot " + std::to_string(inputs[next++]) : "a buffer";
-  }
-  return text;
+  SmallVector<std::string> accesses;
+  for (const PlaceAccess &access : selection.at(op).accesses)
+    accesses.push_back(describeAccess(
+        access.writes,
+        access.slot ? "slot " + std::to_string(inputs[next++]) : "a buffer"));
+  return accesses.empty() ? text : text + " " + joinAccesses(accesses);
 }
 
 void BarrierRules::print(raw_ostream &os, const State &state) const {

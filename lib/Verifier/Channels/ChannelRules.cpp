@@ -125,8 +125,9 @@ std::string ChannelRules::describe(Operation *op,
   std::string text = op->getName().getStringRef().str();
   if (ChannelModel::isStep(op) && !inputs.empty())
     return text + " " + model.describe({event.channel, inputs[0]});
+  SmallVector<std::string> accesses;
   for (auto [access, cursor] : llvm::zip(event.accesses, inputs))
-    text += (access.writes ? " writes " : " reads ") +
-            model.describe({access.channel, cursor});
-  return text;
+    accesses.push_back(describeAccess(
+        access.writes, model.describe({access.channel, cursor})));
+  return accesses.empty() ? text : text + " " + joinAccesses(accesses);
 }

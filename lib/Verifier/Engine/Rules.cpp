@@ -18,6 +18,8 @@
 #include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "tile-verify-schedule"
@@ -50,6 +52,15 @@ unsigned verifier::getTask(Operation *op) {
     ++task;
   }
   return task;
+}
+
+std::string verifier::describeAccess(bool writes, const Twine &memory) {
+  return ((writes ? "writes " : "reads ") + memory).str();
+}
+
+std::string verifier::joinAccesses(ArrayRef<std::string> accesses) {
+  llvm::SmallSetVector<StringRef, 4> named(accesses.begin(), accesses.end());
+  return llvm::join(named, ", ");
 }
 
 Finding verifier::getSelectedBuffer(Operation *op, Value buffer) {

@@ -40,6 +40,11 @@ struct Finding {
 /// order.
 unsigned getTask(mlir::Operation *op);
 
+/// Describes an access in an event: "reads slot 0".
+std::string describeAccess(bool writes, const llvm::Twine &memory);
+/// Returns the accesses one after the other, equal ones once: a matmul may read
+/// two buffers in the slot of one channel. "reads slot 0, writes slot 1"
+std::string joinAccesses(llvm::ArrayRef<std::string> accesses);
 /// The obstacle that `op` accesses `buffer`, a result or an argument of control
 /// flow, as in a loop that swaps two buffers in each iteration.
 Finding getSelectedBuffer(mlir::Operation *op, mlir::Value buffer);

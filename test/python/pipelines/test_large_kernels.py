@@ -310,3 +310,43 @@ def test_a_cluster_finds_what_its_blocks_share_in_many_carried_values():
     assert is_fetched_once(text)
     # What one of them starts with reaches all.
     assert not is_fetched_once(text.replace(f"%j{last} = %n", f"%j{last} = %x"))
+
+
+def guarded_copies(size: int) -> str:
+    """A pipelined loop with guards in sequence, each around a copy of its own."""
+    buffers = repeat(size, lambda i: f"%s{i} = tile.alloc_shared : !v")
+    body = repeat(
+        size,
+        lambda i: (
+            f"%d{i} = arith.constant {i + 2} : index\n"
+            f"%m{i} = arith.remsi %k, %d{i} : index\n"
+            f"%on{i} = arith.cmpi ne, %m{i}, %c0 : index\n"
+            f"%x{i + 1} = scf.if %on{i} -> !t {{\n"
+            f"tile.copy %X[%k] to %s{i} : !V to !v\n"
+            f"%l{i} = tile.load %s{i} : !v -> !t\n"
+            f"%y{i} = arith.addf %x{i}, %l{i} : !t\nscf.yield %y{i} : !t\n"
+            f"}} else {{\nscf.yield %x{i} : !t\n}}"
+        ),
+    )
+    return module(
+        function(
+            f"{buffers}\n%z = arith.constant dense<0.0> : !t\n"
+            "%r = scf.for %k = %c0 to %n step %c64 iter_args(%x0 = %z) -> !t {\n"
+            f"{body}\nscf.yield %x{size} : !t\n}} {{tile.num_stages = 2 : i32}}\n"
+            "tile.store %r to %Y : !t to memref<64xf16>"
+        )
+    )
+
+
+@pytest.mark.parametrize("size", [2, 12])
+def test_copies_in_many_guards_are_staged(size):
+    # The copies of the first guard were erased and then looked at again: a crash.
+    output = run(
+        guarded_copies(size),
+        "--tile-set-target=chip=gfx942",
+        *SCHEDULE[:-2],
+        "--tile-stage-copies",
+        output="-",
+    )
+    assert "tile.copy" not in output
+    assert output.count("tile.load %arg2[") == size

@@ -61,13 +61,13 @@ def _ceiling(a: int, b: int) -> int:
     return -(-a // b)
 
 
-#: Binary operations: the bits above the width are cut off.
 def _power(a: int, b: int, w: int) -> int:
     if b < 0:  # the reciprocal, toward zero
         return {1: 1, -1: -1 if b % 2 else 1, 0: -1}.get(a, 0)
     return pow(a, b, 1 << w)
 
 
+#: Binary operations: the bits above the width are cut off.
 BINARY: dict[str, Definition] = {
     "arith.addi": lambda a, b, w: a + b,
     "arith.subi": lambda a, b, w: a - b,

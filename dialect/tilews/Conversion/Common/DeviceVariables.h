@@ -10,6 +10,8 @@
 
 #include "tilews/Conversion/Common/TargetLowering.h"
 
+#include "mlir/IR/SymbolTable.h"
+
 namespace tilews {
 
 /// Two i32 in the memory of the GPU: the number of lines that were printed
@@ -29,14 +31,41 @@ llvm::SmallVector<mlir::Value>
 getBlockCoordinates(mlir::ImplicitLocOpBuilder &b,
                     const TargetLowering &target);
 
+/// What prints and assertions of all kernels share in their module. Each symbol
+/// is made when it is first needed. Symbols are kept here because a module
+/// finds them by reading all that it has.
+class ModuleVariables {
+public:
+  /// Takes what earlier conversions of the module have made.
+  explicit ModuleVariables(mlir::gpu::GPUModuleOp module);
+
+  mlir::LLVM::GlobalOp getPrinted();
+  mlir::LLVM::GlobalOp getFailure();
+  /// Returns a constant with the characters of `text` and a 0.
+  mlir::LLVM::GlobalOp getString(mlir::Location loc, llvm::StringRef text);
+  /// Returns the declaration of a function that the device has.
+  mlir::LLVM::LLVMFuncOp getFunction(llvm::StringRef name,
+                                     mlir::LLVM::LLVMFunctionType type);
+  /// Adds an assertion to the list. Returns its number.
+  int64_t addAssertion(llvm::StringRef message,
+                       std::optional<llvm::ArrayRef<int64_t>> shape);
+  /// Writes the list of assertions to the module.
+  void finish();
+
+private:
+  mlir::LLVM::GlobalOp getVariable(llvm::StringRef name, mlir::Type type,
+                                   mlir::Attribute initial);
+
+  mlir::gpu::GPUModuleOp module;
+  mlir::SymbolTable symbols;
+  llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> strings;
+  llvm::SmallVector<mlir::Attribute> assertions;
+};
+
 /// Counts a line that is about to be printed. Returns the number of lines
 /// before it, and their limit.
 std::pair<mlir::Value, mlir::Value>
-countPrintedLine(mlir::ImplicitLocOpBuilder &b);
-
-/// Adds an assertion to the list. Returns its number.
-int64_t addAssertion(mlir::ImplicitLocOpBuilder &b, llvm::StringRef message,
-                     std::optional<llvm::ArrayRef<int64_t>> shape);
+countPrintedLine(mlir::ImplicitLocOpBuilder &b, ModuleVariables &variables);
 
 /// Reports that an assertion failed at an element of its fragment, an i64 of
 /// row major order; null for a scalar. The first report since the launch stays:

@@ -21,6 +21,8 @@
 
 namespace tilews {
 
+class ModuleVariables;
+
 /// One matrix instruction of a warp: its element types and extents. A sparse
 /// one also has the metadata, an i32, and the selector of the lanes that hold
 /// it.
@@ -72,12 +74,15 @@ struct ThreadGroup {
 /// others.
 class TargetLowering {
 public:
-  TargetLowering(const TargetInfo &info, unsigned indexBitwidth)
-      : info(info), indexBitwidth(indexBitwidth) {}
+  TargetLowering(const TargetInfo &info, unsigned indexBitwidth,
+                 ModuleVariables &variables)
+      : info(info), indexBitwidth(indexBitwidth), variables(variables) {}
   virtual ~TargetLowering() = default;
 
   const TargetInfo info;
   const unsigned indexBitwidth;
+  /// Those of the module that is lowered.
+  ModuleVariables &variables;
 
   /// Returns the thread's number in its block, an i32. Patterns use
   /// `TilePattern::getThreadId` instead, the number among the operation's

@@ -160,7 +160,9 @@ static LogicalResult verifyPingPong(Operation *op, Attribute attr) {
   return success();
 }
 
-static constexpr int64_t kLastStage = 63; // No channel has more slots.
+/// A loop has at most 64 stages, and its consumers run one stage later if a
+/// buffer is refilled between them (`PipelinePlan::assignOrder`).
+static constexpr int64_t kLastStage = 64;
 
 static LogicalResult verifyStageOrOrder(Operation *op, NamedAttribute attr) {
   auto number = dyn_cast<IntegerAttr>(attr.getValue());

@@ -386,19 +386,24 @@ void CopyStaging::reorder(ArrayRef<Operation *> loads, bool isRotated) {
 
 void CopyStaging::split() {
   bool rotated = isRotated();
-  llvm::SetVector<Operation *> ops;
-  llvm::MapVector<Operation *, int64_t> tops;
+  // A split erases its candidates, so that each one gets its own only.
+  struct Top {
+    int64_t stage = 0;
+    llvm::SetVector<Operation *> candidates;
+  };
+  llvm::MapVector<Operation *, Top> tops;
   for (auto [op, stage] : candidates) {
-    ops.insert(op);
-    tops[getInBody(op)] = stage;
+    Top &top = tops[getInBody(op)];
+    top.stage = stage;
+    top.candidates.insert(op);
   }
   SmallVector<Operation *> loads;
-  for (auto [top, stage] : tops) {
-    GuardedLoads guarded(rewriter, ops);
-    GuardedLoads::Parts parts = guarded.split(top, stage);
+  for (auto &[op, top] : tops) {
+    GuardedLoads guarded(rewriter, top.candidates);
+    GuardedLoads::Parts parts = guarded.split(op, top.stage);
     loads.push_back(parts.loads);
     for (PipelineItem &item : items)
-      if (item.op == top)
+      if (item.op == op)
         item.op = parts.rest;
   }
   reorder(loads, rotated);

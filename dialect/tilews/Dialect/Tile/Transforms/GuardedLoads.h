@@ -36,8 +36,8 @@ void forEachNeed(mlir::Operation *op, mlir::scf::ForOp loop,
 /// guards, it yields as well, so that the second part does not read it again.
 class GuardedLoads {
 public:
-  /// `candidates` are the copies to split, and loads that move to the first
-  /// part as they are.
+  /// `candidates` are the copies to split, which are erased, and loads that
+  /// move to the first part as they are.
   GuardedLoads(mlir::RewriterBase &rewriter,
                const llvm::SetVector<mlir::Operation *> &candidates)
       : rewriter(rewriter), candidates(candidates) {}

@@ -180,8 +180,8 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     scf.for %i = %c0 to %n step %c1 {
-      // expected-error @below {{'tile.stage' expects at most 63, found 64}}
-      memref.store %i, %x[%c0] {tile.stage = 64 : i32} : memref<?xindex>
+      // expected-error @below {{'tile.stage' expects at most 64, found 65}}
+      memref.store %i, %x[%c0] {tile.stage = 65 : i32} : memref<?xindex>
     }
     gpu.return
   }

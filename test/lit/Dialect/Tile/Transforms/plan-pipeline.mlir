@@ -50,6 +50,25 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
+  // A loop has at most 64 stages. The reader of the buffer is not the last
+  // consumer: it runs in stage 64, one iteration after the last refill.
+  // CHECK-LABEL: gpu.func @most_stages
+  // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
+  // CHECK: tile.load {{.*}}tile.order = 0 : i32, tile.stage = 64 : i32
+  // CHECK: arith.addf {{.*}}tile.order = 2 : i32, tile.stage = 64 : i32
+  gpu.func @most_stages(%A: !g, %zero: !t, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !t {
+      tile.copy %A[0, %k] to %as : !g to !s
+      %x = tile.load %as : !s -> !t
+      %y = arith.addf %c, %x : !t
+      scf.yield %y : !t
+    } {tile.num_stages = 64 : i32}
+    gpu.return
+  }
+
   // Keys and values are each filled again after their own reader.
   // CHECK-LABEL: gpu.func @attention
   // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
