@@ -116,7 +116,7 @@ void ChannelModelBuilder::addEvent(Operation *op) {
   if (model.obstacle)
     return;
   unsigned number = model.eventOps.size();
-  auto gemm = dyn_cast<GemmOp>(op);
+  auto gemm = dyn_cast<MatmulOpInterface>(op);
   if (ChannelModel::isStep(op)) {
     auto it = model.channelNumbers.find(op->getOperand(0));
     if (it == model.channelNumbers.end()) {
@@ -179,7 +179,8 @@ void ChannelModelBuilder::addAccess(Operation *op, const SharedAccess &shared) {
                     shared.writes(),
                     isCopied,
                     isByAsyncProxy(*shared.operand),
-                    shared.atomic.has_value()};
+                    shared.atomic.has_value(),
+                    isMetadata(*shared.operand)};
   if (access.writes) {
     channel.fills.resize(ChannelOp(channel.op).getBuffers().size());
     std::pair<unsigned, unsigned> write = {

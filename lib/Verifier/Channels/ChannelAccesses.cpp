@@ -59,11 +59,11 @@ void ChannelAccesses::startReads(State &state, unsigned task,
                                  ArrayRef<int64_t> cursors) const {
   uint64_t reads = 0, copied = 0;
   for (auto [access, cursor] : llvm::zip(event.accesses, cursors))
-    if (access.reads) {
+    if (access.reads && !access.isMetadata) {
       uint64_t slot = model.getSlotBit({access.channel, cursor});
       (access.isCopy ? copied : reads) |= slot;
     }
-  auto gemm = dyn_cast<GemmOp>(model.eventOps[event.number]);
+  auto gemm = dyn_cast<MatmulOpInterface>(model.eventOps[event.number]);
   if (gemm && gemm.getAsync())
     parts.getMatmuls(state, task).start(reads, event.number);
   parts.addStoreReads(state, task, copied);

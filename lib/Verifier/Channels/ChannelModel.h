@@ -40,6 +40,8 @@ struct SlotAccess {
   bool byProxy;
   /// It updates the slot atomically.
   bool isAtomic;
+  /// Threads read the metadata of a sparse matmul when it starts.
+  bool isMetadata;
   /// The number in `Channel::writes`, if it writes.
   unsigned write = 0;
   /// The number in `ChannelModel::regions`, if clocks order it.

@@ -38,7 +38,8 @@ void ContestedRegions::add(ChannelModel &model, Operation *op,
   const SlotAccess &access = event.accesses.back();
   BufferAccesses &buffer = buffers[{access.channel, access.buffer}];
   buffer.accesses.push_back({op, unsigned(event.accesses.size() - 1), task,
-                             access.reads, access.writes, access.isAtomic});
+                             access.reads, access.writes, access.isAtomic,
+                             access.isMetadata});
   buffer.shared.push_back(shared);
 }
 
@@ -61,9 +62,10 @@ void ContestedRegions::addRegion(ChannelModel &model, unsigned channel,
   bool isContested = false;
   ContestedRegion region{channel, /*isCertain=*/true, /*asyncReaders=*/0};
   for (const RoleAccess &each : accesses) {
-    auto gemm = dyn_cast<GemmOp>(each.op);
-    if ((gemm && gemm.getAsync()) || hasInst(each.op, InstKind::Tma))
-      region.asyncReaders |= uint64_t(each.reads) << each.task;
+    auto gemm = dyn_cast<MatmulOpInterface>(each.op);
+    bool isAsync = (gemm && gemm.getAsync() && !each.isMetadata) ||
+                   hasInst(each.op, InstKind::Tma);
+    region.asyncReaders |= uint64_t(each.reads && isAsync) << each.task;
     for (const RoleAccess &other : accesses)
       if (each.conflictsWith(other)) {
         isContested = true;

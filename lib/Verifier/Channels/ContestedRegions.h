@@ -30,7 +30,7 @@ private:
     /// Its index among the accesses of the event.
     unsigned index;
     unsigned task;
-    bool reads, writes, isAtomic;
+    bool reads, writes, isAtomic, isMetadata;
     /// Its number in the parts of the buffer.
     unsigned part = 0;
 
