@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Neighbouring bytes mostly have the same history: the same last write and the
-// same readers. Sets of readers are therefore shared and numbered, and a cell
+// same readers. Sets of them are therefore shared and numbered, and a cell
 // is two numbers. If a byte has the same cell as the byte before it in the same
 // access, the check and the new cell are those of that byte.
 //
@@ -14,7 +14,9 @@
 //     cells 0-31: write 1, reads {2}      cells 32-63: write 1, reads {}
 //
 // A set keeps one reader of each component: a later read of the same component
-// is known to come after the earlier one.
+// is known to come after the earlier one. After atomic updates a set also has
+// writes. A write takes the place of any event of its component, and a read
+// only of reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,32 +56,50 @@ std::optional<Conflict> Shadow::check(const Cells::Cell &cell,
   bool reads = !access.writes || access.atomic;
   if (reads && cell.write != 0 && events[cell.write].buffer != access.buffer)
     return Conflict{ConflictKind::Overwritten, events[cell.write]};
-  if (access.writes)
-    for (uint32_t reader : readers[cell.reads])
-      if (auto conflict = checkAgainst(reader, viewer))
+  for (uint32_t open : sets[cell.reads])
+    if (access.writes || events[open].writes)
+      if (auto conflict = checkAgainst(open, viewer))
         return conflict;
   return std::nullopt;
 }
 
-uint32_t Shadow::addReader(uint32_t set, uint32_t event) {
-  for (auto [before, after] : known)
-    if (before == set)
+/// Whether whatever comes after `later` also comes after `earlier`.
+static bool covers(const ShadowEvent &later, const ShadowEvent &earlier) {
+  return later.component == earlier.component &&
+         (later.writes || !earlier.writes);
+}
+
+uint32_t Shadow::addOpen(uint32_t set, uint32_t event) {
+  for (auto [before, added, after] : known)
+    if (before == set && added == event)
       return after;
-  // An earlier read of the same component comes before whatever this one does.
   SmallVector<uint32_t, 3> result;
-  for (uint32_t reader : readers[set])
-    if (events[reader].component != events[event].component)
-      result.push_back(reader);
-  result.push_back(event);
-  readers.push_back(std::move(result));
-  known.emplace_back(set, readers.size() - 1);
-  return readers.size() - 1;
+  bool isCovered = false;
+  for (uint32_t open : sets[set]) {
+    isCovered |= open >= event && covers(events[open], events[event]);
+    if (open > event || !covers(events[event], events[open]))
+      result.push_back(open);
+  }
+  if (!isCovered)
+    result.push_back(event);
+  sets.push_back(std::move(result));
+  known.emplace_back(set, event, sets.size() - 1);
+  return sets.size() - 1;
+}
+
+/// The cell after the present access.
+Cells::Cell Shadow::getNext(const Cells::Cell &cell) {
+  uint32_t event = events.size() - 1;
+  const ShadowEvent &access = events.back();
+  if (!access.writes)
+    return {cell.write, addOpen(cell.reads, event)};
+  if (!commute(access, access))
+    return {event, 0};
+  return {event, cell.write ? addOpen(cell.reads, cell.write) : cell.reads};
 }
 
 std::optional<Conflict> Shadow::touch(Cells &cells, int64_t first,
                                       int64_t count, const Viewer &viewer) {
-  uint32_t event = events.size() - 1;
-  bool writes = events.back().writes;
   Cells::Cell before, after;
   for (int64_t i = first; i < first + count;) {
     int64_t number = llvm::divideFloorSigned(i, Cells::kPage);
@@ -96,8 +116,7 @@ std::optional<Conflict> Shadow::touch(Cells &cells, int64_t first,
           return conflict;
         }
         before = cell;
-        after = writes ? Cells::Cell{event, 0}
-                       : Cells::Cell{cell.write, addReader(cell.reads, event)};
+        after = getNext(cell);
       }
       cell = after;
     }

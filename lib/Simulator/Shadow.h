@@ -82,7 +82,9 @@ struct Viewer {
 /// bytes are allocated at the first access.
 class Cells {
 public:
-  /// The event of the last write, and the set of the reads since.
+  /// The event of the last write, and the set of the reads since. Atomic
+  /// updates need no order among each other: if the last write is one, the set
+  /// also has the updates before it, and the writes and reads before these.
   struct Cell {
     uint32_t write = 0, reads = 0;
   };
@@ -115,7 +117,7 @@ struct Conflict {
 /// of that agent against events 1 and 2.
 class Shadow {
 public:
-  Shadow() : events(1), readers(1) {}
+  Shadow() : events(1), sets(1) {}
 
   /// Begins an access; calls of `touch` with its bytes follow.
   void begin(ShadowEvent event) {
@@ -130,13 +132,14 @@ public:
 private:
   std::optional<Conflict> check(const Cells::Cell &cell, const Viewer &viewer);
   std::optional<Conflict> checkAgainst(uint32_t earlier, const Viewer &viewer);
-  uint32_t addReader(uint32_t set, uint32_t event);
+  uint32_t addOpen(uint32_t set, uint32_t event);
+  Cells::Cell getNext(const Cells::Cell &cell);
 
   std::vector<ShadowEvent> events;
   /// Sets of events; set 0 is empty.
-  std::vector<llvm::SmallVector<uint32_t, 3>> readers;
-  /// The set that each set becomes with the present access.
-  llvm::SmallVector<std::pair<uint32_t, uint32_t>, 4> known;
+  std::vector<llvm::SmallVector<uint32_t, 3>> sets;
+  /// The set that each set becomes with an event, in the present access.
+  llvm::SmallVector<std::tuple<uint32_t, uint32_t, uint32_t>, 4> known;
 };
 
 } // namespace tilews::sim

@@ -13,8 +13,9 @@
 //   * a TMA copy reads, through the asynchronous proxy, what threads write.
 //
 // Threads of one task are ordered by its barriers, and asynchronous copies by
-// barriers that drain them. Barriers are placed once memory is
-// planned, and checked from then on (AccessOrder.cpp).
+// barriers that drain them; those by cp.async also by a barrier after a wait
+// for their group. Barriers are placed once memory is planned, and checked from
+// then on (AccessOrder.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,6 +88,8 @@ GlobalMemory::GlobalMemory(gpu::GPUFuncOp kernel) {
       insert(own.leaves, number);
     if (isByCopy(access))
       insert(accesses.copies, number);
+    if (isByCopy(access) && !isByTma(access))
+      insert(accesses.cpAsync, number);
   }
   accesses.conflicts.resize(kinds.size());
   for (auto [number, access] : llvm::enumerate(kinds))
@@ -133,7 +136,10 @@ GlobalMemory::findUnordered(gpu::GPUFuncOp kernel) const {
   text += isByCopy(open) ? "a copy" : "other threads";
   text += isRead ? " may still write" : " may still read";
   text += ": no tile.barrier ";
-  text += isByCopy(open) ? "with drain_copies lies between" : "lies between";
+  if (isByCopy(open))
+    text +=
+        isByTma(open) ? "with drain_copies " : "after a wait for its group ";
+  text += "lies between";
   Finding finding{conflict->op, text};
   finding.other = open.op;
   finding.otherText = isRead ? "written here" : "read here";

@@ -20,6 +20,7 @@
 #include "Simulator/Access.h"
 #include "Simulator/BlockState.h"
 
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
 using namespace mlir;
@@ -59,21 +60,18 @@ static FailureOr<Matrix<T>> readMatrix(Frame &frame, const Instruction &inst,
 static LogicalResult checkOperands(Frame &frame, const Instruction &inst,
                                    const std::shared_ptr<AsyncOp> &op) {
   auto matmul = cast<tile::MatmulOpInterface>(inst.op);
-  auto kind =
-      inst.op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
-  bool isWgmma = kind && kind.getValue() == tile::InstKind::Wgmma;
   BlockState &state = frame.getState();
   for (unsigned i = 0; i < inst.operands.size(); ++i) {
     const Datum &datum = frame.get(inst, i);
-    bool isMetadata = matmul.isSparse() &&
-                      &inst.op->getOpOperand(i) == matmul.getMetadataOperand();
-    AccessMode mode{/*writes=*/false, isWgmma, std::nullopt, op};
+    OpOperand &operand = inst.op->getOpOperand(i);
+    AccessMode mode{/*writes=*/false, tile::isByAsyncProxy(operand),
+                    std::nullopt, op};
     if (datum.memref &&
-        failed(state.getAccesses().check(frame, inst, *datum.memref,
-                                         Box::getWhole(*datum.memref),
-                                         isMetadata ? AccessMode() : mode)))
+        failed(state.getAccesses().check(
+            frame, inst, *datum.memref, Box::getWhole(*datum.memref),
+            tile::isMetadata(operand) ? AccessMode() : mode)))
       return failure();
-    bool isAccumulator = &inst.op->getOpOperand(i) == &matmul.getAccMutable();
+    bool isAccumulator = &operand == &matmul.getAccMutable();
     if (!(isAccumulator && op) && state.isUnfinished(frame.getAgent(), datum))
       return frame.fail(inst, "takes the result of an asynchronous matmul "
                               "that no tile.gemm_wait has waited for");

@@ -143,7 +143,6 @@ LogicalResult AccessText::writeAccesses(Operation *op, ThreadText &thread) {
   if (copy && (hasInst(op, InstKind::Tma) || hasInst(op, InstKind::CpAsync)))
     return writeCopy(copy, accesses, thread);
   std::string queue = thread.getThread().constant;
-  bool isByProxy = hasInst(op, InstKind::Wgmma);
   for (const ModelAccess &access : accesses)
     for (const std::string &place : getPlaces(access, thread)) {
       if (access.isAtomic) {
@@ -156,15 +155,22 @@ LogicalResult AccessText::writeAccesses(Operation *op, ThreadText &thread) {
         checkStore(op, access, place, thread);
         out.step("begin_write(" + queue + ", " + place + ")");
       } else {
-        startRead(access, place, isByProxy, thread);
-        out.step("begin_read(" + queue + ", " + place + ")");
-        if (!isByProxy && reader.hasFences())
-          out.step("place[" + place + "].read = true");
+        beginRead(access, place, thread);
       }
       if (access.writes && reader.hasFences())
         out.step("place[" + place + "].unfenced = true");
     }
   return success();
+}
+
+/// A read that lasts until the accesses of the thread end.
+void AccessText::beginRead(const ModelAccess &access, const std::string &place,
+                           ThreadText &thread) {
+  ModelText &out = thread.getOut();
+  startRead(access, place, access.isByProxy, thread);
+  out.step("begin_read(" + thread.getThread().constant + ", " + place + ")");
+  if (!access.isByProxy && reader.hasFences())
+    out.step("place[" + place + "].read = true");
 }
 
 /// An operation writes its scratch memory, synchronizes, and reads it.
@@ -197,7 +203,11 @@ void AccessText::writeMatmul(Operation *op, ArrayRef<ModelAccess> accesses,
   out.step("issued[" + queue + "]++");
   for (const ModelAccess &access : accesses)
     for (const std::string &place : getPlaces(access, thread)) {
-      startRead(access, place, hasInst(op, InstKind::Wgmma), thread);
+      if (access.isMetadata) {
+        beginRead(access, place, thread);
+        continue;
+      }
+      startRead(access, place, access.isByProxy, thread);
       out.step("begin_matmul(" + queue + ", " + place + ")");
     }
   Value result = op->getResult(0);

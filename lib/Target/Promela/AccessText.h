@@ -65,6 +65,8 @@ protected:
   void checkStore(mlir::Operation *op, const ModelAccess &access,
                   llvm::StringRef place, ThreadText &thread) const;
   void checkContents(const ModelAccess &access, ThreadText &thread) const;
+  void beginRead(const ModelAccess &access, const std::string &place,
+                 ThreadText &thread);
   void startRead(const ModelAccess &access, llvm::StringRef place,
                  bool isByProxy, ThreadText &thread) const;
   bool hasSharers(const ModelBuffer &buffer) const;

@@ -73,6 +73,7 @@ private:
   ModelChannel &getChannel(Value value);
   /// "slot[CH + q % 2]" and, of a consumer, "reader[2 + q % 2]".
   std::string getSlot(const ModelChannel &channel, StringRef cursor) const;
+  std::string isReleased(const ModelChannel &channel, StringRef cursor) const;
   std::string getReader(const ModelChannel &channel, int64_t row,
                         StringRef cursor) const;
   SmallVector<const ModelBuffer *> getBuffers(const ModelChannel &c) const;
@@ -257,6 +258,17 @@ LogicalResult ChannelText::write(Operation *op, ThreadText &thread) {
   return success();
 }
 
+/// The condition that no transaction of a slot is open after its commit.
+std::string ChannelText::isReleased(const ModelChannel &channel,
+                                    StringRef cursor) const {
+  std::string slot = getSlot(channel, cursor);
+  std::string isReleased = slot + ".filled == " + slot + ".committed";
+  for (int64_t row = 0; row < channel.countRows(); ++row)
+    isReleased += " && " + getReader(channel, row, cursor) +
+                  ".released == " + slot + ".committed";
+  return isReleased;
+}
+
 /// The condition that a cursor is that of transaction `number`.
 static std::string isAt(StringRef cursor, const Twine &number, int64_t depth) {
   return ("check(" + cursor + " == (" + number + ") % " + Twine(2 * depth) +
@@ -272,11 +284,7 @@ void ChannelText::writeAcquire(ModelChannel &channel, StringRef cursor,
   out.gap();
   out.step(isAt(cursor, made, channel.depth));
   out.step("check(" + slot + ".acquired == " + slot + ".committed)");
-  std::string isFree = slot + ".filled == " + slot + ".committed";
-  for (int64_t row = 0; row < channel.countRows(); ++row)
-    isFree += " && " + getReader(channel, row, cursor) +
-              ".released == " + slot + ".committed";
-  out.step("until(" + isFree + ")");
+  out.step("until(" + isReleased(channel, cursor) + ")");
   out.step(slot + ".acquired++");
   out.step(made + "++");
 }
@@ -378,8 +386,12 @@ LogicalResult ChannelText::checkAccess(Operation *op, const ModelAccess &access,
   }
   if (!access.reads)
     return success();
+  std::string isUnused = "made[" + std::to_string(channel.number) + "] == 0";
+  // Others may read a slot that is free.
   if (!row) {
-    out.step("check(" + isFilling + ")");
+    out.step("check(" + isFilling + " || " + isUnused + " || (" + slot +
+             ".acquired == " + slot + ".committed && " +
+             isReleased(channel, cursor) + "))");
     return success();
   }
   // After its transaction, the slot that was waited for last may be read.
@@ -391,8 +403,7 @@ LogicalResult ChannelText::checkAccess(Operation *op, const ModelAccess &access,
     isRead = "(" + isRead + ") && place[" + place + "].fill == " + reading +
              ".waited";
   // Before all transactions it reads what the kernel as written would read.
-  isRead =
-      "(" + isRead + ") || made[" + std::to_string(channel.number) + "] == 0";
+  isRead = "(" + isRead + ") || " + isUnused;
   if (channel.producers.contains(self))
     isRead = isFilling + " || " + isRead;
   out.step("check(" + isRead + ")");

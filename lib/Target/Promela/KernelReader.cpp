@@ -18,6 +18,7 @@
 #include "KernelReader.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -228,9 +229,8 @@ bool KernelReader::isOfOneThread(const ModelBuffer &buffer) {
       if (getAlloc(value) != buffer.op)
         continue;
       const Thread *self = &getThread(op);
-      isOfOne &= !getSlot(value) && !hasInst(op, InstKind::Tma) &&
-                 !hasInst(op, InstKind::CpAsync) &&
-                 !hasInst(op, InstKind::Wgmma) && (!thread || thread == self);
+      isOfOne &= !getSlot(value) && !isByAsyncProxy(*access.operand) &&
+                 !hasInst(op, InstKind::CpAsync) && (!thread || thread == self);
       thread = self;
     }
   });
@@ -309,11 +309,10 @@ void KernelReader::findFences() {
   bool isStored = false, isByProxy = false, isRead = false, isLoaded = false;
   kernel.walk([&](Operation *op) {
     for (const ModelAccess &access : getAccesses(op)) {
-      bool byProxy = hasInst(op, InstKind::Tma) || hasInst(op, InstKind::Wgmma);
-      isByProxy |= byProxy;
-      isStored |= access.writes && !byProxy;
-      isRead |= access.reads && !byProxy;
-      isLoaded |= access.writes && byProxy;
+      isByProxy |= access.isByProxy;
+      isStored |= access.writes && !access.isByProxy;
+      isRead |= access.reads && !access.isByProxy;
+      isLoaded |= access.writes && access.isByProxy;
     }
   });
   withFences = ((isStored && isByProxy) || (isRead && isLoaded)) &&
@@ -375,7 +374,9 @@ SmallVector<ModelAccess> KernelReader::getAccesses(Operation *op) {
     SlotOp slot = getSlot(access.operand->get());
     accesses.push_back({buffer, slot ? slot.getCursor() : Value(),
                         getParts(*buffer, access, isConstant), access.reads(),
-                        access.writes(), access.atomic.has_value(), isMoving});
+                        access.writes(), access.atomic.has_value(), isMoving,
+                        isByAsyncProxy(*access.operand),
+                        isMetadata(*access.operand)});
     if (isRegion && access.writes() && !buffer->cells.empty()) {
       accesses.back().offsets = access.region->offsets;
       accesses.back().sizes = access.region->sizes;

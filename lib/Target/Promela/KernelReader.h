@@ -59,6 +59,10 @@ struct ModelAccess {
   bool reads, writes, isAtomic;
   /// It is at an offset that is no constant: other parts, maybe, each time.
   bool isMoving;
+  /// TMA or wgmma makes it, through the asynchronous proxy.
+  bool isByProxy;
+  /// Threads read the metadata of a sparse matmul when it starts.
+  bool isMetadata;
   /// The region of a write to a version that has cells; none if its elements
   /// may be anywhere.
   llvm::SmallVector<mlir::OpFoldResult> offsets = {};

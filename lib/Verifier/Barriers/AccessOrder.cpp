@@ -33,21 +33,35 @@ using namespace tilews::tile;
 using namespace tilews::verifier;
 
 namespace {
-/// Accesses of threads, and copies that may still run.
+/// Accesses of threads, and copies that may still run: those in groups of
+/// cp.async, and all others.
 struct UnorderedSets {
-  AccessSet open, running;
+  AccessSet open, running, grouped = {};
 
   bool operator==(const UnorderedSets &other) const {
-    return open == other.open && running == other.running;
+    return open == other.open && running == other.running &&
+           grouped == other.grouped;
   }
   void add(const UnorderedSets &other) {
     open |= other.open;
     running |= other.running;
+    grouped |= other.grouped;
   }
   void synchronize(bool drains) {
     open = {};
     if (drains)
-      running = {};
+      running = grouped = {};
+  }
+  void closeGroup(const AccessSet &cpAsync) {
+    AccessSet closed = running;
+    closed &= cpAsync;
+    grouped |= closed;
+    running.reset(closed);
+  }
+  /// Each thread has waited for its own copies.
+  void waitForGroups() {
+    open |= grouped;
+    grouped = {};
   }
 };
 
@@ -98,6 +112,14 @@ static bool synchronizes(Operation *op) {
          (isa<WaitOp>(op) && !op->getParentOfType<RoleOp>());
 }
 
+/// Whether the threads wait for all groups of their copies by cp.async.
+static bool waitsForAllGroups(Operation *op) {
+  auto wait = dyn_cast<CopyGroupWaitOp>(op);
+  auto channelWait = dyn_cast<WaitOp>(op);
+  return (wait && wait.getPending() == 0) ||
+         (channelWait && channelWait.getPending() == 0);
+}
+
 /// Adds what the roles leave.
 void UnorderedAnalysis::addRoles(SpecializeOp op, UnorderedSets &sets) {
   op->walk([&](Operation *inner) {
@@ -108,10 +130,10 @@ void UnorderedAnalysis::addRoles(SpecializeOp op, UnorderedSets &sets) {
   for (RoleOp role : op.getRoles()) {
     Block &block = role.getBody().front();
     if (!block.empty())
-      sets.running |= static_cast<const UnorderedLattice *>(
-                          getLatticeFor(getProgramPointAfter(op),
-                                        getProgramPointAfter(&block.back())))
-                          ->sets.running;
+      sets.add(static_cast<const UnorderedLattice *>(
+                   getLatticeFor(getProgramPointAfter(op),
+                                 getProgramPointAfter(&block.back())))
+                   ->sets);
   }
 }
 
@@ -121,6 +143,10 @@ LogicalResult UnorderedAnalysis::visitOperation(Operation *op,
   UnorderedSets sets = before.sets;
   auto it = accesses.ofOps.find(op);
   bool hasOwn = it != accesses.ofOps.end();
+  if (isa<CommitGroupOp>(op))
+    sets.closeGroup(accesses.cpAsync);
+  if (waitsForAllGroups(op))
+    sets.waitForGroups();
   if (synchronizes(op) || (hasOwn && it->second.synchronizes)) {
     auto barrier = dyn_cast<BarrierOp>(op);
     sets.synchronize(barrier && barrier.getDrainCopies());
@@ -146,6 +172,7 @@ findConflict(Operation *op, const UnorderedSets &sets,
     return std::nullopt;
   AccessSet before = sets.open;
   before |= sets.running;
+  before |= sets.grouped;
   for (unsigned access : it->second.makes.set_bits()) {
     AccessSet found = before;
     found &= accesses.conflicts[access];

@@ -44,8 +44,9 @@ struct NumberedAccesses {
   llvm::MapVector<mlir::Operation *, Own> ofOps;
   /// By number: the accesses that have to be ordered before it.
   llvm::SmallVector<AccessSet, 0> conflicts;
-  /// Accesses by asynchronous copies, which end where these are drained.
-  AccessSet copies;
+  /// Accesses by asynchronous copies, which end where these are drained. Those
+  /// by cp.async also end where a task waits for their group.
+  AccessSet copies, cpAsync;
 };
 
 /// An access that may be made while another one is open.
@@ -56,7 +57,8 @@ struct AccessConflict {
 
 /// Finds the first access in the kernel that conflicts with one that is not
 /// ordered before it, by a barrier of the task's threads; nullopt if there is
-/// none. An access by a copy has to be drained before that barrier, too.
+/// none. An access by a copy has to be drained before that barrier, too, or
+/// waited for.
 ///
 /// Example: the load is a conflict, with the store.
 ///

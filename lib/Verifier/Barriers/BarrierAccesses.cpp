@@ -57,7 +57,7 @@ Outcome BarrierAccesses::access(State &state, unsigned task,
       outcome = update(state, task, event, access, places, finding);
     } else {
       if (outcome == Outcome::Done && access.reads) {
-        allRead |= places;
+        allRead |= access.isMetadata ? 0 : places;
         outcome =
             read(state, task, event, places, access.isAsyncProxy, finding);
       }
@@ -77,7 +77,7 @@ Outcome BarrierAccesses::access(State &state, unsigned task,
       VectorClockRef::printPlaces(os, places);
     });
   }
-  auto gemm = dyn_cast<GemmOp>(op);
+  auto gemm = dyn_cast<MatmulOpInterface>(op);
   if (gemm && gemm.getAsync())
     parts.copies.getMatmuls(state, task).start(allRead, event.number);
   return Outcome::Done;

@@ -38,6 +38,8 @@ struct PlaceAccess {
   bool isAtomic = false;
   /// Through the asynchronous proxy.
   bool isAsyncProxy = false;
+  /// Threads read the metadata of a sparse matmul when it starts.
+  bool isMetadata = false;
   /// Writes: the number in `BarrierModel::fills`.
   unsigned write = 0;
 };

@@ -118,7 +118,7 @@ void BarrierModelBuilder::findForm() {
       model.taskNames.push_back(("role @" + role.getName()).str());
     }
     model.isBarrierForm |= isa<MBarrierOp, CopyGroupWaitOp>(op);
-    auto gemm = dyn_cast<GemmOp>(op);
+    auto gemm = dyn_cast<MatmulOpInterface>(op);
     isAsync |= gemm && gemm.getAsync();
     usesUnits |= hasInst(op, InstKind::CpAsync) || hasInst(op, InstKind::Tma) ||
                  hasInst(op, InstKind::Wgmma);
@@ -182,7 +182,7 @@ void BarrierModelBuilder::addEvents() {
 void BarrierModelBuilder::addEvent(Operation *op) {
   BarrierEvent event{unsigned(model.eventOps.size())};
   event.synchronizes = synchronizesInScratch(op);
-  auto gemm = dyn_cast<GemmOp>(op);
+  auto gemm = dyn_cast<MatmulOpInterface>(op);
   event.isCommon =
       isa<MBarrierReadyOp, ClusterBarrierOp, ProxyFenceOp, CopyGroupWaitOp,
           CommitGroupOp, BarrierOp, gpu::BarrierOp, GemmWaitOp>(op) ||
@@ -225,6 +225,7 @@ void BarrierModelBuilder::addAccesses(Operation *op) {
     access.sharing = model.overlaps.getSharing(shared.operand);
     access.isAtomic = shared.atomic.has_value();
     access.isAsyncProxy = isByAsyncProxy(*shared.operand);
+    access.isMetadata = isMetadata(*shared.operand);
     model.hasAtomics |= access.isAtomic;
     if (access.writes)
       access.write = model.fills[*number].add(op, getTask(op), shared);

@@ -20,6 +20,7 @@
 #include "Verifier/Engine/Rules.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -85,8 +86,7 @@ struct SharedPlaces::Uses {
         versioned.insert(buffer);
     }
     users[buffer].insert(getTask(op));
-    if (hasInst(op, InstKind::Tma) || hasInst(op, InstKind::Wgmma) ||
-        hasInst(op, InstKind::CpAsync))
+    if (isByAsyncProxy(*access.operand) || hasInst(op, InstKind::CpAsync))
       asynchronous.insert(buffer);
   }
 

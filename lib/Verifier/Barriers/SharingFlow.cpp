@@ -115,7 +115,7 @@ void OpenAnalysis::synchronize(Operation *op, OpenAccesses &open) {
 
 void OpenAnalysis::addAccesses(const BarrierEvent &event,
                                OpenAccesses &open) const {
-  auto gemm = dyn_cast<GemmOp>(model.eventOps[event.number]);
+  auto gemm = dyn_cast<MatmulOpInterface>(model.eventOps[event.number]);
   for (const PlaceAccess &access : event.accesses) {
     const auto &buffer = model.places.getBuffers()[access.buffer];
     PlaceSet places = access.part ? PlaceSet(1) << (buffer.first + *access.part)
@@ -124,7 +124,7 @@ void OpenAnalysis::addAccesses(const BarrierEvent &event,
       open.ungrouped |= places;
     else if (event.executor == BarrierEvent::Executor::Tma)
       open.stores |= places;
-    else if (gemm && gemm.getAsync())
+    else if (gemm && gemm.getAsync() && !access.isMetadata)
       open.matmuls |= places;
     else
       open.threads |= places;

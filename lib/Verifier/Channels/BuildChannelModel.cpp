@@ -19,7 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verifier/Channels/ChannelModel.h"
+#include "Verifier/Channels/ContestedRegions.h"
 #include "Verifier/Engine/AsyncMatmuls.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
@@ -51,6 +51,7 @@ private:
   void addAwaitedMatmuls();
 
   ChannelModel &model;
+  ContestedRegions regions;
 };
 } // namespace
 
@@ -65,6 +66,8 @@ void ChannelModelBuilder::build() {
     return;
   model.kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { addEvent(op); });
   addAwaitedMatmuls();
+  if (!model.obstacle)
+    regions.assign(model);
 }
 
 void ChannelModelBuilder::addTasks() {
@@ -83,9 +86,11 @@ void ChannelModelBuilder::addChannel(ChannelOp op) {
   model.numSlots += channel.depth;
   llvm::SmallSetVector<unsigned, 2> producers;
   for (Operation *user : op.getChannel().getUsers()) {
-    if (isa<AcquireOp, CommitOp>(user))
+    if (isa<AcquireOp, CommitOp>(user)) {
       producers.insert(getTask(user));
-    else if (isa<WaitOp, ReleaseOp>(user))
+      channel.producers |= uint64_t(1) << getTask(user);
+    }
+    if (isa<WaitOp, ReleaseOp>(user))
       channel.consumers |= uint64_t(1) << getTask(user);
     if (isa<CommitOp>(user))
       channel.commit = user;
@@ -111,7 +116,7 @@ void ChannelModelBuilder::addEvent(Operation *op) {
   if (model.obstacle)
     return;
   unsigned number = model.eventOps.size();
-  auto gemm = dyn_cast<GemmOp>(op);
+  auto gemm = dyn_cast<MatmulOpInterface>(op);
   if (ChannelModel::isStep(op)) {
     auto it = model.channelNumbers.find(op->getOperand(0));
     if (it == model.channelNumbers.end()) {
@@ -173,7 +178,9 @@ void ChannelModelBuilder::addAccess(Operation *op, const SharedAccess &shared) {
                     shared.reads(),
                     shared.writes(),
                     isCopied,
-                    isByAsyncProxy(*shared.operand)};
+                    isByAsyncProxy(*shared.operand),
+                    shared.atomic.has_value(),
+                    isMetadata(*shared.operand)};
   if (access.writes) {
     channel.fills.resize(ChannelOp(channel.op).getBuffers().size());
     std::pair<unsigned, unsigned> write = {
@@ -186,6 +193,7 @@ void ChannelModelBuilder::addAccess(Operation *op, const SharedAccess &shared) {
     model.obstacle = Finding{op, "more than 62 operations write to the buffers "
                                  "of one channel"};
   event.accesses.push_back(access);
+  regions.add(model, op, shared);
 }
 
 void ChannelModelBuilder::addAwaitedMatmuls() {

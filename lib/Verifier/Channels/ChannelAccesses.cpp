@@ -15,6 +15,9 @@
 // was released and no producer fills the slot again. The first such read is
 // kept with the slot; the next acquire of the slot is then a fault.
 //
+// Several consumers hold a slot at the same time. If one of them writes to it,
+// happens-before has to order their accesses (ContestedRegions.cpp).
+//
 // Without roles all threads of the block execute both sides. Once barriers have
 // been placed, they must separate the reads of a slot from the writes that fill
 // it again, and fence writes of threads from reads by the asynchronous proxy.
@@ -40,7 +43,9 @@ Outcome ChannelAccesses::access(State &state, unsigned task,
   Operation *op = model.eventOps[event.number];
   for (auto [access, cursor] : llvm::zip(event.accesses, cursors))
     if (accessSlot(state, task, op, access, {access.channel, cursor},
-                   finding) != Outcome::Done) {
+                   finding) != Outcome::Done ||
+        contest(state, task, op, access, {access.channel, cursor}, finding) !=
+            Outcome::Done) {
       state = std::move(before);
       return Outcome::Wrong;
     }
@@ -54,11 +59,11 @@ void ChannelAccesses::startReads(State &state, unsigned task,
                                  ArrayRef<int64_t> cursors) const {
   uint64_t reads = 0, copied = 0;
   for (auto [access, cursor] : llvm::zip(event.accesses, cursors))
-    if (access.reads) {
+    if (access.reads && !access.isMetadata) {
       uint64_t slot = model.getSlotBit({access.channel, cursor});
       (access.isCopy ? copied : reads) |= slot;
     }
-  auto gemm = dyn_cast<GemmOp>(model.eventOps[event.number]);
+  auto gemm = dyn_cast<MatmulOpInterface>(model.eventOps[event.number]);
   if (gemm && gemm.getAsync())
     parts.getMatmuls(state, task).start(reads, event.number);
   parts.addStoreReads(state, task, copied);
@@ -84,8 +89,27 @@ Outcome ChannelAccesses::accessSlot(State &state, unsigned task, Operation *op,
       return outcome;
     parts.contents.read(state, cursor);
   }
-  if (access.writes)
-    parts.contents.overwrite(state, access, cursor);
+  return access.writes ? overwrite(state, task, op, access, cursor, finding)
+                       : Outcome::Done;
+}
+
+/// A write by a consumer. Waits follow the copies of producers only. A barrier
+/// may drain copies by cp.async, but nothing waits for those by TMA.
+Outcome ChannelAccesses::overwrite(State &state, unsigned task, Operation *op,
+                                   const SlotAccess &access,
+                                   ChannelCursor cursor,
+                                   Finding &finding) const {
+  if (access.isCopy && model.hasRoles()) {
+    fail(finding, op,
+         model.taskNames[task] + " copies asynchronously to slot " +
+             Twine(model.getSlot(cursor)) +
+             " of a channel that it does not fill: " +
+             (access.byProxy ? "no tile.wait waits for the copy"
+                             : "the end of the copy is not checked"));
+    finding.isSuspicion = !access.byProxy;
+    return Outcome::Wrong;
+  }
+  parts.contents.overwrite(state, access, cursor);
   return Outcome::Done;
 }
 
@@ -132,6 +156,28 @@ Outcome ChannelAccesses::checkRead(const State &state, unsigned task,
         "slot " + number +
             " is read by the asynchronous proxy, which may not see what "
             "threads wrote: the tile.wait needs a proxy_fence");
+  return Outcome::Done;
+}
+
+/// An access to a region that other roles access in the same transaction.
+Outcome ChannelAccesses::contest(State &state, unsigned task, Operation *op,
+                                 const SlotAccess &access, ChannelCursor cursor,
+                                 Finding &finding) const {
+  if (!access.region)
+    return Outcome::Done;
+  if (!parts.clocks.isAccessOrdered(state, task, access, cursor)) {
+    bool isCertain = model.regions[*access.region].isCertain;
+    finding = {op, (model.taskNames[task] +
+                    (access.writes ? " writes to slot " : " reads slot ") +
+                    Twine(model.getSlot(cursor)) + " of a channel, which " +
+                    (isCertain ? "" : "perhaps ") + "another role " +
+                    (access.writes ? "accesses" : "writes to") +
+                    " in the same transaction: nothing orders the two")
+                       .str()};
+    finding.isSuspicion = !isCertain;
+    return Outcome::Wrong;
+  }
+  parts.clocks.addAccess(state, task, access, cursor);
   return Outcome::Done;
 }
 

@@ -32,6 +32,12 @@ private:
   Outcome accessSlot(State &state, unsigned task, mlir::Operation *op,
                      const SlotAccess &access, ChannelCursor cursor,
                      Finding &finding) const;
+  Outcome overwrite(State &state, unsigned task, mlir::Operation *op,
+                    const SlotAccess &access, ChannelCursor cursor,
+                    Finding &finding) const;
+  Outcome contest(State &state, unsigned task, mlir::Operation *op,
+                  const SlotAccess &access, ChannelCursor cursor,
+                  Finding &finding) const;
   Outcome fill(State &state, mlir::Operation *op, const SlotAccess &access,
                ChannelCursor cursor, Finding &finding) const;
   Outcome checkRead(const State &state, unsigned task, mlir::Operation *op,

@@ -27,6 +27,15 @@ void ChannelModel::forEachSlot(
       fn({unsigned(i), slot});
 }
 
+uint64_t ChannelModel::rotateSlots(uint64_t slots, unsigned channel,
+                                   int64_t first) const {
+  const Channel &c = channels[channel];
+  uint64_t all = getSlotBits(channel);
+  uint64_t own = (slots & all) >> c.firstSlot;
+  own = own >> first | own << (c.depth - first);
+  return (slots & ~all) | (own << c.firstSlot & all);
+}
+
 std::string ChannelModel::describe(ChannelCursor cursor) const {
   int64_t depth = getChannel(cursor).depth;
   return ("slot " + Twine(cursor.value % depth) + " in phase " +

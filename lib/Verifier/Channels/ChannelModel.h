@@ -38,8 +38,32 @@ struct SlotAccess {
   bool isCopy;
   /// The asynchronous proxy accesses shared memory: TMA, wgmma.
   bool byProxy;
+  /// It updates the slot atomically.
+  bool isAtomic;
+  /// Threads read the metadata of a sparse matmul when it starts.
+  bool isMetadata;
   /// The number in `Channel::writes`, if it writes.
   unsigned write = 0;
+  /// The number in `ChannelModel::regions`, if clocks order it.
+  std::optional<unsigned> region = {};
+};
+
+/// A part of the slots of one buffer that several roles access, and that
+/// transactions do not order: one role writes to it, and another one holds the
+/// slot at the same time. Happens-before has to order their accesses.
+///
+/// Example: @math and @other both wait for a channel.
+///
+///     tile.role @math { ... tile.store %x to %a[0] [8] }    // region 0
+///     tile.role @other { ... %y = tile.load %a[0] [8] }     // region 0
+///     tile.role @other { ... %z = tile.load %a[8] [8] }     // no region
+struct ContestedRegion {
+  unsigned channel;
+  /// Accesses of different roles always have bytes in common.
+  bool isCertain;
+  /// The tasks that read it asynchronously: with matmuls, or copies to global
+  /// memory.
+  uint64_t asyncReaders;
 };
 
 /// An operation of a kernel with channels that changes the state.
@@ -81,8 +105,8 @@ struct ChannelModel {
     int64_t depth;
     /// The index of its first slot among the slots of all channels.
     unsigned firstSlot;
-    /// The tasks that wait for it, one bit each.
-    uint64_t consumers = 0;
+    /// The tasks that fill it, and those that wait for it, one bit each.
+    uint64_t producers = 0, consumers = 0;
     /// Each transaction has only one consumer, and the consumers alternate.
     bool alternating = false;
     /// By buffer: the writes to it, and which of them may overlap.
@@ -92,6 +116,10 @@ struct ChannelModel {
     mlir::Operation *commit = nullptr, *wait = nullptr, *release = nullptr;
 
     bool isConsumedBy(unsigned task) const { return consumers >> task & 1; }
+    /// Whether `task` takes part in the transactions.
+    bool isUsedBy(unsigned task) const {
+      return (producers | consumers) >> task & 1;
+    }
     bool hasBuffers() const { return !ChannelOp(op).getBuffers().empty(); }
     /// The number of cursors.
     int64_t getPeriod() const { return 2 * depth; }
@@ -130,6 +158,13 @@ struct ChannelModel {
   uint64_t getSlotBit(ChannelCursor cursor) const {
     return uint64_t(1) << getIndex(cursor);
   }
+  /// The bits of all slots of a channel.
+  uint64_t getSlotBits(unsigned channel) const {
+    const Channel &c = channels[channel];
+    return ((uint64_t(1) << c.depth) - 1) << c.firstSlot;
+  }
+  /// A set of slots if those of a channel are numbered from `first` on.
+  uint64_t rotateSlots(uint64_t slots, unsigned channel, int64_t first) const;
   /// Calls `fn` with the first cursor of each slot of each channel.
   void forEachSlot(llvm::function_ref<void(ChannelCursor)> fn) const;
   /// Whether `op` is a step of a transaction: tile.acquire, tile.commit,
@@ -151,6 +186,7 @@ struct ChannelModel {
   llvm::SmallVector<Channel> channels;
   /// The channel of each `tile.channel`, and of each of its buffers.
   llvm::DenseMap<mlir::Value, unsigned> channelNumbers;
+  llvm::SmallVector<ContestedRegion> regions;
   unsigned numSlots = 0;
   llvm::DenseMap<mlir::Operation *, ChannelEvent> events;
   llvm::SmallVector<mlir::Operation *> eventOps;

@@ -65,7 +65,7 @@ Outcome ChannelRules::perform(State &state, unsigned task, Operation *op,
   if (auto wait = dyn_cast<GemmWaitOp>(op))
     return parts.getMatmuls(state, task)
         .wait(wait, event.matmuls, model.eventOps, finding);
-  if (!event.accesses.empty() || isa<GemmOp>(op))
+  if (!event.accesses.empty() || isa<MatmulOpInterface>(op))
     return accesses.access(state, task, event, inputs, finding);
   if (auto barrier = dyn_cast<BarrierOp>(op);
       barrier && barrier.getDrainCopies())

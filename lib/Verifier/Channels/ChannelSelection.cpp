@@ -41,10 +41,14 @@ void ChannelSelection::select(unsigned unit, bool isLean) {
 
 /// Adds the events of a unit, and the branches around them to `branches`.
 void ChannelSelection::addOfUnit(unsigned unit, Branches &branches) {
-  // Where consumers alternate, channels without buffers order them.
+  // Where clocks order consumers, so do channels without buffers.
+  bool hasClocks = model.channels[unit].alternating ||
+                   llvm::any_of(model.regions, [&](const auto &region) {
+                     return region.channel == unit;
+                   });
   auto isOfUnit = [&](unsigned channel) {
-    return channel == unit || (model.channels[unit].alternating &&
-                               !model.channels[channel].hasBuffers());
+    return channel == unit ||
+           (hasClocks && !model.channels[channel].hasBuffers());
   };
   for (const auto &[op, event] : model.events) {
     ChannelEvent own = event;

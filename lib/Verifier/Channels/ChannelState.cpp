@@ -29,7 +29,7 @@ using namespace tilews::verifier;
 
 ChannelState::ChannelState(const ChannelModel &model, StateLayout layout)
     : transactions(model, layout), contents(model, layout),
-      order(model, layout), model(model),
+      clocks(model, layout), model(model),
       firstMatmul(layout.reserve(model.getNumTasks() * AsyncMatmuls::kWords)),
       firstStoreReads(layout.reserve(model.getNumTasks())),
       numWords(layout.getNumWords()) {}
@@ -38,14 +38,14 @@ State ChannelState::getInitial() const {
   State state(numWords, 0);
   transactions.initialize(state);
   contents.initialize(state);
-  order.initialize(state);
+  clocks.initialize(state);
   return state;
 }
 
 uint64_t ChannelState::getAsyncReads(const State &state) const {
   uint64_t reads = 0;
   for (unsigned task = 0; task < model.getNumTasks(); ++task)
-    reads |= getMatmulReads(state, task) | getStoreReads(state, task);
+    reads |= getAsyncReads(state, task);
   return reads;
 }
 
@@ -64,16 +64,12 @@ void ChannelState::landAndSynchronize(
 }
 
 void ChannelState::rotate(State &state, unsigned channel, int64_t base) const {
-  const ChannelModel::Channel &c = model.channels[channel];
-  int64_t first = c.getSlot(base);
+  int64_t first = model.channels[channel].getSlot(base);
   transactions.rotate(state, channel, base);
   contents.rotate(state, channel, first);
-  order.rotate(state, channel, first);
-  uint64_t mask = (uint64_t(1) << c.depth) - 1;
+  clocks.rotate(state, channel, first);
   auto rename = [&](uint64_t reads) {
-    uint64_t own = reads >> c.firstSlot & mask;
-    own = (own >> first | own << (c.depth - first)) & mask;
-    return (reads & ~(mask << c.firstSlot)) | own << c.firstSlot;
+    return model.rotateSlots(reads, channel, first);
   };
   for (unsigned task = 0; task < model.getNumTasks(); ++task) {
     getMatmuls(state, task).renamePlaces(rename);
@@ -84,7 +80,7 @@ void ChannelState::rotate(State &state, unsigned channel, int64_t base) const {
 void ChannelState::print(raw_ostream &os, const State &state) const {
   transactions.print(os, state);
   contents.print(os, state);
-  order.print(os, state);
+  clocks.print(os, state);
   for (unsigned task = 0; task < model.getNumTasks(); ++task) {
     const int64_t *queue = &state[getMatmulWord(task)];
     if (*queue) {

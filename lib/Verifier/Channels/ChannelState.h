@@ -8,9 +8,9 @@
 #ifndef TILEWS_LIB_VERIFIER_CHANNELS_CHANNELSTATE_H
 #define TILEWS_LIB_VERIFIER_CHANNELS_CHANNELSTATE_H
 
+#include "Verifier/Channels/ChannelClocks.h"
 #include "Verifier/Channels/SlotContents.h"
 #include "Verifier/Channels/TransactionState.h"
-#include "Verifier/Channels/WaitOrder.h"
 #include "Verifier/Engine/AsyncMatmuls.h"
 
 namespace tilews::verifier {
@@ -22,7 +22,7 @@ namespace tilews::verifier {
 ///
 ///     transactions  words 0 to 10   3 of the channel, 4 of each slot
 ///     contents      words 11 to 20  5 of each slot
-///     order         words 21 to 26  a clock of each task, two of each slot
+///     clocks        words 21 to 26  a clock of each task, two of each slot
 ///     matmuls       words 27 to 60  17 of each task
 ///     store reads   words 61 to 62  1 of each task
 class ChannelState {
@@ -46,6 +46,10 @@ public:
   uint64_t getStoreReads(const State &state, unsigned task) const {
     return state[firstStoreReads + task];
   }
+  /// The slots that matmuls and TMA copies of one task may still read.
+  uint64_t getAsyncReads(const State &state, unsigned task) const {
+    return getMatmulReads(state, task) | getStoreReads(state, task);
+  }
   void addStoreReads(State &state, unsigned task, uint64_t slots) const {
     state[firstStoreReads + task] |= slots;
   }
@@ -64,7 +68,7 @@ public:
 
   const TransactionState transactions;
   const SlotContents contents;
-  const WaitOrder order;
+  const ChannelClocks clocks;
 
 private:
   unsigned getMatmulWord(unsigned task) const {

@@ -10,9 +10,10 @@
 // waited for, once more while it is open; that changes nothing. A pipelined
 // loop does so where a guard of the next iteration repeats a step.
 //
-// Happens-before knowledge follows the steps (WaitOrder.cpp), but only waits
-// for alternating channels ask for it. All other accesses are checked against
-// the transactions themselves (ChannelAccesses.cpp).
+// Happens-before knowledge follows the steps (ChannelClocks.cpp). Waits for
+// alternating channels ask for it, and accesses to slots that several roles
+// hold. All other accesses are checked against the transactions themselves
+// (ChannelAccesses.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +45,7 @@ Outcome ChannelSteps::acquire(State &state, unsigned task, AcquireOp op,
     return outcome;
   parts.transactions.acquire(state, task, cursor);
   parts.contents.begin(state, cursor);
-  parts.order.acquire(state, task, cursor);
+  parts.clocks.acquire(state, task, cursor);
   return Outcome::Done;
 }
 
@@ -93,7 +94,7 @@ Outcome ChannelSteps::commit(State &state, unsigned task, CommitOp op,
                     ", which it has not acquired or has committed already");
   parts.transactions.commit(state, cursor);
   parts.contents.endFill(state, cursor);
-  parts.order.commit(state, task, cursor);
+  parts.clocks.commit(state, task, cursor, parts.getAsyncReads(state, task));
   return Outcome::Done;
 }
 
@@ -113,9 +114,9 @@ Outcome ChannelSteps::wait(State &state, unsigned task, WaitOp op,
     if (outcome != Outcome::Done)
       return outcome;
     if (channel.alternating)
-      parts.order.addWait(state, task, cursor.channel);
+      parts.clocks.addWait(state, task, cursor.channel);
     parts.transactions.wait(state, task, cursor);
-    parts.order.wait(state, task, cursor);
+    parts.clocks.wait(state, task, cursor);
   }
   if (!model.hasRoles())
     parts.landAndSynchronize(state, op, channel);
@@ -143,7 +144,7 @@ Outcome ChannelSteps::checkWait(const State &state, unsigned task, WaitOp op,
                : fail(finding, op,
                       place + " is waited for before it was committed");
   if (isAlternating &&
-      !parts.order.areWaitsOrdered(state, task, cursor.channel))
+      !parts.clocks.areWaitsOrdered(state, task, cursor.channel))
     return fail(finding, op,
                 model.taskNames[task] + " waits for " + place +
                     " of an alternating channel, but is not ordered after the "
@@ -156,7 +157,7 @@ Outcome ChannelSteps::release(State &state, unsigned task, ReleaseOp op,
   Outcome outcome = checkRelease(state, task, op, cursor, finding);
   if (outcome != Outcome::Done)
     return outcome;
-  parts.order.release(state, task, cursor);
+  parts.clocks.release(state, task, cursor, parts.getAsyncReads(state, task));
   if (parts.transactions.release(state, task, cursor)) {
     LDBG() << "slot " << model.getSlot(cursor) << " of channel "
            << cursor.channel << " is empty";

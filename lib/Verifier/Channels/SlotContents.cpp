@@ -47,8 +47,6 @@ void SlotContents::fill(State &state, const SlotAccess &access,
                         ChannelCursor slot) const {
   state[getWord(slot, Filled)] |= int64_t(1) << access.buffer;
   state[getWord(slot, Writes)] |= int64_t(1) << access.write;
-  if (access.isCopy && !model.hasRoles())
-    state[getWord(slot, Age)] = kOpenGroup;
   overwrite(state, access, slot);
 }
 

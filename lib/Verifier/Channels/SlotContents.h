@@ -39,6 +39,8 @@ public:
   void overwrite(State &state, const SlotAccess &access,
                  ChannelCursor slot) const {
     state[getWord(slot, Unfenced)] |= !access.byProxy;
+    if (access.isCopy && !model.hasRoles())
+      state[getWord(slot, Age)] = kOpenGroup;
   }
   /// Threads of the block read the slot.
   void read(State &state, ChannelCursor slot) const {

@@ -379,8 +379,7 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
         }
         if (!isa<scf::ForOp>(event.op))
           past.push_back({task, &event});
-        if (outcome == Outcome::Wrong && finding.mayBeApart &&
-            !overlapsEarlier(past))
+        if (outcome == Outcome::Wrong && !isEvidence(finding, past))
           return std::nullopt;
         // With a trap ahead, the fault need not come first.
         if (outcome == Outcome::Wrong)
@@ -399,6 +398,13 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
   if (!stuck.op && rules.finish(state, stuck))
     return std::nullopt;
   return describe(stuck, past);
+}
+
+/// Whether the last event shows a fault, and not only that a rule is broken.
+bool Explorer::isEvidence(
+    const Finding &finding,
+    ArrayRef<std::pair<unsigned, const TraceEvent *>> past) const {
+  return !finding.isSuspicion && (!finding.mayBeApart || overlapsEarlier(past));
 }
 
 /// Whether the last event writes to bytes that its task has written to, and

@@ -73,6 +73,9 @@ private:
   int64_t get(mlir::Value value);
   void set(mlir::Value value, std::optional<UniformValue> known);
   std::optional<Counterexample> order(llvm::ArrayRef<Trace> traces);
+  bool isEvidence(
+      const Finding &finding,
+      llvm::ArrayRef<std::pair<unsigned, const TraceEvent *>> past) const;
   bool overlapsEarlier(
       llvm::ArrayRef<std::pair<unsigned, const TraceEvent *>> past) const;
   Counterexample

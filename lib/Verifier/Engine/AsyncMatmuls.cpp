@@ -90,9 +90,9 @@ void AsyncMatmuls::print(raw_ostream &os, const int64_t *words) {
 
 /// Follows the result of `matmul` to the waits that it may reach.
 static void
-follow(GemmOp matmul,
+follow(MatmulOpInterface matmul,
        llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> &awaited) {
-  SmallVector<Value> todo = {matmul.getResult()};
+  SmallVector<Value> todo = {matmul.getAccResult()};
   llvm::DenseSet<Value> seen;
   while (!todo.empty()) {
     Value value = todo.pop_back_val();
@@ -116,7 +116,7 @@ follow(GemmOp matmul,
 llvm::DenseMap<Operation *, SmallVector<Operation *, 2>>
 verifier::findAwaitedMatmuls(gpu::GPUFuncOp kernel) {
   llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> awaited;
-  kernel.walk([&](GemmOp gemm) {
+  kernel.walk([&](MatmulOpInterface gemm) {
     if (gemm.getAsync())
       follow(gemm, awaited);
   });

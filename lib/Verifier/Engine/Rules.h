@@ -34,6 +34,9 @@ struct Finding {
   /// There is no fault if two regions that `op` and an earlier write access are
   /// apart, which the offsets alone do not show.
   bool mayBeApart = false;
+  /// The rule is stricter than necessary here: breaking it is an obstacle to a
+  /// proof, and no evidence of a fault.
+  bool isSuspicion = false;
 };
 
 /// The number of the task that runs `op`: 0 outside of roles, then the roles in

@@ -4,7 +4,8 @@ The verifier reports a broken rule also where no access suffers from it. Here ea
 is decided anew, from the letters of the operations, without verifier and simulator:
 
 * Transactions: in each slot, a producer acquires, writes and commits, and a consumer
-  waits, reads and releases.
+  waits, reads or writes, and releases.
+* Slots: no role has a slot at its end.
 * Totals: when all roles have ended, each barrier has got whole phases of arrivals, and
   the bytes that were expected.
 * Phases: every arrival, copy and wait has one phase, whatever the order of steps is.
@@ -36,6 +37,7 @@ _STEPS = {
     "C": ("free", True),
     "W": ("owned", False),
     "L": ("owned", True),
+    "S": ("owned", True),
     "R": ("free", True),
 }
 
@@ -60,7 +62,7 @@ def find_broken_rule(schedule: Schedule) -> str:
     if schedule.form == "barriers":
         rules = {"totals": breaks_totals, "phases": breaks_phases}
     else:
-        rules = {"transactions": breaks_transactions}
+        rules = {"transactions": breaks_transactions, "slots": leaves_slots}
     broken = (name for name, breaks in rules.items() if breaks(schedule))
     return next((f"the rule of {name} is broken" for name in broken), "")
 
@@ -82,18 +84,34 @@ def _enough(schedule: Schedule) -> int:
     return 2 * max(schedule.depths) + 1
 
 
-def breaks_transactions(schedule: Schedule) -> bool:
-    """Whether a role's own operations on a slot are no sequence of transactions."""
+def _end_transactions(schedule: Schedule) -> Iterator[set[tuple[str, Slot]] | None]:
+    """For each role the slots that it has at its end.
+
+    None if its operations on a slot are no sequence of transactions.
+    """
     for role in _iterate(schedule, _enough(schedule)):
-        slots: dict[tuple[str, Slot], str] = {}
+        owned: set[tuple[str, Slot]] | None = set()
         for letter, (name, number), _ in role:
             after, needs_slot = _STEPS[letter]
             side = "producer" if letter in "AFC" else "consumer"
             slot = side, (name[-1], number)
-            if needs_slot and slots.get(slot, "free") != "owned":
-                return True
-            slots[slot] = after
-    return False
+            if owned is None or (needs_slot and slot not in owned):
+                owned = None
+            elif after == "owned":
+                owned.add(slot)
+            else:
+                owned.discard(slot)
+        yield owned
+
+
+def breaks_transactions(schedule: Schedule) -> bool:
+    """Whether a role's own operations on a slot are no sequence of transactions."""
+    return None in _end_transactions(schedule)
+
+
+def leaves_slots(schedule: Schedule) -> bool:
+    """Whether a role never releases or commits a slot that it has got."""
+    return any(_end_transactions(schedule))
 
 
 def breaks_totals(schedule: Schedule) -> bool:
@@ -255,6 +273,8 @@ _RULES = {
     "role @r# commits slot #": breaks_transactions,
     "role @r# releases slot #": breaks_transactions,
     "role @r# writes to slot # of a channel outside": breaks_transactions,
+    "role @r# reads slot # of a channel without a tile.wait": breaks_transactions,
+    "slot # is waited for and never released": leaves_slots,
     "a phase of slot # of this barrier is left incomplete": breaks_totals,
     "role @r# adds to slot # of this barrier without waiting": breaks_phases,
     "a barrier completes a phase": breaks_phases,

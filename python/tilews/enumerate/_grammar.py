@@ -159,8 +159,8 @@ _ONE = ((1,), (2,), (3,))
 _FEW = ((1,), (2,))
 _TWO = ((1, 1), (2, 2), (1, 2))
 _GUARDED = _settings(_ONE, GUARDS[:3]) + _settings(_ONE, ("none",), (True,))
-#: In small letters, operations with their access: ``f`` fills and commits, ``w`` waits
-#: and reads.
+#: In small letters, operations with others: ``f`` fills and commits, ``w`` waits and
+#: reads, ``h`` and ``t`` are transactions without accesses.
 _FILL, _READ = ("A0", "f0"), ("w0", "R0")
 FAMILIES = (
     Family(
@@ -195,6 +195,25 @@ FAMILIES = (
         (2, 9),
         _settings(_ONE, GUARDS),
         consumers_alike=True,
+    ),
+    Family(
+        "a channel with two consumers that store",
+        "channels",
+        (_FILL, ("W0", "S0", "L0", "R0"), ("W0", "S0", "L0", "R0")),
+        (2, 4, 4),
+        (2, 10),
+        _settings(_FEW),
+        once=True,
+        consumers_alike=True,
+    ),
+    Family(
+        "a consumer that hands its stores to another one",
+        "channels",
+        (_FILL, ("W0", "S0", "h1", "R0"), ("W0", "L0", "t1", "R0")),
+        (2, 4, 4),
+        (2, 10),
+        _settings(((1, 1), (2, 1))),
+        once=True,
     ),
     Family(
         "two channels in one direction",

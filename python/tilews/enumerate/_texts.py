@@ -4,6 +4,7 @@ Letters of operations in the form ``channels``:
 
     A  acquire      F  copy by TMA to the slot     C  commit      f  F and C
     W  wait         L  load from the slot          R  release     w  W and L
+                    S  store to the slot           h  A and C     t  W and R
 
 In the form ``stores``, F is a store by threads. In the form ``barriers`` each pair has
 a barrier that says that a slot is full, and one that says that it is empty:
@@ -26,6 +27,7 @@ from ._grammar import Operations, Schedule
 
 _COPY = "tile.copy %A[%at] to %{v}"
 _TMA = "{{tile.inst = #tile.inst<tma>}}"
+_STORE = "tile.store %ones to %{v} : !tile to !slot"
 _CHANNELS = {
     "A": ["tile.acquire %ch{c}[%q{c}] : !channel{c}"],
     "C": ["tile.commit %ch{c}[%q{c}] : !channel{c}"],
@@ -33,8 +35,8 @@ _CHANNELS = {
     "R": ["tile.release %ch{c}[%q{c}] : !channel{c}"],
     "F": ["{slot}", f"{_COPY} {_TMA} : memref<?xf32> to !slot"],
     "L": ["{slot}", "%x{v} = tile.load %{v} : !slot -> !tile"],
+    "S": ["{slot}", _STORE],
 }
-_STORE = "tile.store %ones to %{v} : !tile to !slot"
 _BARRIERS = {
     "E": [
         "%o{v} = arith.xori %p{c}, %i1 : i32",
@@ -103,7 +105,7 @@ def _split(operation: str, form: str) -> list[str]:
     if form == "barriers":
         pairs = {"f": "FB", "w": "WLP", "l": "LP"}
     else:
-        pairs = {"f": "FC", "w": "WL"}
+        pairs = {"f": "FC", "w": "WL", "h": "AC", "t": "WR"}
     letters = pairs.get(operation[0], operation[0])
     return [letter + operation[1:] for letter in letters]
 

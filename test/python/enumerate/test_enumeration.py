@@ -27,6 +27,8 @@ RIGHT = [
     "channels/2/none/flat/A0F0C0-W0L0L0R0",
     "stores/2/none/flat/A0F0C0-W0L0R0",
     "channels/2/all/flat/A0f0-w0R0-w0R0",
+    "channels/2/none/flat/A0f0-W0S0L0R0-W0R0",
+    "channels/2,1/none/flat/A0f0-W0S0h1R0-W0t1L0R0",
     "channels/1,2/all/flat/A0f0A1f1-w0R0w1R1",
     "channels/1,2/all/flat/A0f0w1R1-w0R0A1f1",
     "channels/2,2/none/flat/A0f0-w0A1f1R0-w1R1",
@@ -50,6 +52,9 @@ CONTRACT = [
     ("channels/1,1/all/flat/R1-R0", "releases slot"),
     ("stores/1/none/flat/C0-R0", "commits slot"),
     ("stores/1/none/flat/F0-R0", "outside of a transaction"),
+    # The other role holds the slot, but this one has not waited for it.
+    ("channels/1,1/none/flat/A0f0-W0h1-t1L0W0R0", "without a tile.wait"),
+    ("channels/2,1/none/flat/A0f0-W0h1-W0t1R0", "never released"),
     ("barriers/2/none/flat/X0-R0", "left incomplete"),
     ("barriers/1/none/flat/C0-R0", "adds to slot"),
     # Warps of a role wait, and one thread arrives: a slow warp may miss a phase.
@@ -70,6 +75,9 @@ def test_right_schedules_are_proved(name):
         ("channels/1/none/flat/A0F0C0-W0L0", "never returns"),
         ("channels/2/none/flat/F0C0-W0L0R0", "to which a copy is under way"),
         ("channels/2/first/flat/A0f0-w0R0-w0R0", "never returns"),
+        ("channels/1/none/flat/A0f0-W0S0R0-W0L0R0", "which nothing orders after"),
+        ("channels/1/none/flat/A0f0-W0S0R0-W0S0R0", "which nothing orders after"),
+        ("channels/2,1/none/flat/A0f0-W0h1S0R0-W0t1L0R0", "which nothing orders"),
         ("barriers/1/none/flat/E0F0A0-W0L0R0", "which was never written"),
         ("barriers/2/none/flat/E0S0C0-W0T0R0", "no tile.proxy_fence has made"),
     ],

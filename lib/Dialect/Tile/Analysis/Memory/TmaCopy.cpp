@@ -24,12 +24,14 @@ using namespace tilews::tile;
 
 bool tile::isTma(Operation *op) { return hasInst(op, InstKind::Tma); }
 
+bool tile::isMetadata(OpOperand &operand) {
+  auto matmul = dyn_cast<MatmulOpInterface>(operand.getOwner());
+  return matmul && &operand == matmul.getMetadataOperand();
+}
+
 bool tile::isByAsyncProxy(OpOperand &operand) {
   Operation *op = operand.getOwner();
-  auto matmul = dyn_cast<MatmulOpInterface>(op);
-  if (matmul && &operand == matmul.getMetadataOperand())
-    return false;
-  return isTma(op) || hasInst(op, InstKind::Wgmma);
+  return !isMetadata(operand) && (isTma(op) || hasInst(op, InstKind::Wgmma));
 }
 
 llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {

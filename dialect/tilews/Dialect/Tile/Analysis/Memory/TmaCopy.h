@@ -47,9 +47,12 @@ struct TmaCopy {
 /// Returns whether `op` has `tile.inst = #tile.inst<tma>`.
 bool isTma(mlir::Operation *op);
 
+/// Whether `operand` is the metadata of a sparse matmul. Threads read it
+/// themselves when the matmul starts, also if the matmul is asynchronous.
+bool isMetadata(mlir::OpOperand &operand);
+
 /// Whether the operation accesses the shared memory of `operand` through the
-/// asynchronous proxy: by TMA or wgmma. Threads read the metadata of a sparse
-/// matmul themselves.
+/// asynchronous proxy: by TMA or wgmma, but for metadata.
 bool isByAsyncProxy(mlir::OpOperand &operand);
 
 /// Returns how TMA does `op`, or an error that says why it cannot. A base
