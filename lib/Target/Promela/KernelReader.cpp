@@ -130,17 +130,6 @@ LogicalResult KernelReader::findThreads() {
   return success();
 }
 
-int64_t KernelReader::getMostPending() const {
-  int64_t most = 0;
-  getKernel().walk([&](Operation *op) {
-    if (auto wait = dyn_cast<CopyGroupWaitOp>(op))
-      most = std::max<int64_t>(most, wait.getPending());
-    else if (auto wait = dyn_cast<WaitOp>(op))
-      most = std::max<int64_t>(most, wait.getPending().value_or(0));
-  });
-  return most;
-}
-
 const Thread &KernelReader::getThread(Operation *op) const {
   Operation *role = isa<RoleOp>(op) ? op : op->getParentOfType<RoleOp>();
   for (const Thread &thread : threads)

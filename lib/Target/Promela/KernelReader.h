@@ -97,8 +97,6 @@ public:
   bool hasCopies() const { return withCopies; }
   bool hasLandings() const { return withLandings; }
   bool hasStores() const { return withStores; }
-  /// The most groups of copies that a wait leaves pending.
-  int64_t getMostPending() const;
   /// Whether threads store to different elements of one version.
   bool hasStoredCells() const { return withStoredCells; }
   llvm::ArrayRef<Thread> getThreads() const { return threads; }

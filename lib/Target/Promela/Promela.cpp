@@ -117,6 +117,18 @@ static std::string getWritten(const ModelBuffer &buffer) {
   return written;
 }
 
+/// Returns the most groups of copies that a wait leaves pending.
+static int64_t getMostPending(gpu::GPUFuncOp kernel) {
+  int64_t most = 0;
+  kernel.walk([&](Operation *op) {
+    if (auto wait = dyn_cast<CopyGroupWaitOp>(op))
+      most = std::max<int64_t>(most, wait.getPending());
+    else if (auto wait = dyn_cast<WaitOp>(op))
+      most = std::max<int64_t>(most, wait.getPending().value_or(0));
+  });
+  return most;
+}
+
 void ModelWriter::writeHead(ModelText &out) {
   out.append(
       "/* The schedule of @" + reader.getKernel().getName().str() +
@@ -142,7 +154,8 @@ void ModelWriter::writeHead(ModelText &out) {
   int64_t queue = 2 * places + reader.getNumBarriers() + 12;
   out.line("#define QUEUE " + Twine(std::min<int64_t>(queue, 250)));
   if (reader.hasCopies())
-    out.line("#define MOST_PENDING " + Twine(reader.getMostPending()));
+    out.line("#define MOST_PENDING " +
+             Twine(getMostPending(reader.getKernel())));
   out.append(getPrelude(reader));
   out.append(events->getRules());
   out.append(getMemoryPrelude(reader));
