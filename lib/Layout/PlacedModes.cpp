@@ -15,7 +15,9 @@
 #include "PlacedModes.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <tuple>
 
 using namespace tilews;
@@ -41,4 +43,26 @@ SmallVector<PlacedMode> tilews::getPlacedModes(const FragmentLayout &layout,
            std::tie(b.stride, b.isThread, b.step);
   });
   return result;
+}
+
+bool tilews::fitToExtent(llvm::SmallVectorImpl<PlacedMode> &modes,
+                         int64_t extent) {
+  while (!modes.empty() && !modes.back().isThread &&
+         modes.back().stride >= extent)
+    modes.pop_back();
+  if (!modes.empty() && !modes.back().isThread)
+    modes.back().extent =
+        std::min(modes.back().extent,
+                 int64_t(llvm::divideCeil(extent, modes.back().stride)));
+  int64_t reach = 1;
+  for (const PlacedMode &mode : modes) {
+    if (mode.stride != reach)
+      return false;
+    reach *= mode.extent;
+  }
+  return true;
+}
+
+int64_t tilews::getReach(llvm::ArrayRef<PlacedMode> modes) {
+  return modes.empty() ? 1 : modes.back().stride * modes.back().extent;
 }

@@ -30,6 +30,14 @@ struct PlacedMode {
 llvm::SmallVector<PlacedMode> getPlacedModes(const FragmentLayout &layout,
                                              int64_t dim);
 
+/// Cuts registers past the extent off. Returns false if the modes are not
+/// digits of the coordinate, each starting where the one before ends.
+bool fitToExtent(llvm::SmallVectorImpl<PlacedMode> &modes, int64_t extent);
+
+/// Returns how far the digits of a coordinate reach: its extent if they cover
+/// it exactly.
+int64_t getReach(llvm::ArrayRef<PlacedMode> modes);
+
 } // namespace tilews
 
 #endif // TILEWS_LIB_LAYOUT_PLACEDMODES_H

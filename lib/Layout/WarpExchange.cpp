@@ -55,29 +55,6 @@ struct Digit {
 };
 } // namespace
 
-/// Cuts registers past the extent off. Returns false if the modes are not
-/// digits of the coordinate, each starting where the one before ends.
-static bool fitToExtent(SmallVectorImpl<PlacedMode> &modes, int64_t extent) {
-  while (!modes.empty() && !modes.back().isThread &&
-         modes.back().stride >= extent)
-    modes.pop_back();
-  if (!modes.empty() && !modes.back().isThread)
-    modes.back().extent =
-        std::min(modes.back().extent,
-                 int64_t(llvm::divideCeil(extent, modes.back().stride)));
-  int64_t reach = 1;
-  for (const PlacedMode &mode : modes) {
-    if (mode.stride != reach)
-      return false;
-    reach *= mode.extent;
-  }
-  return true;
-}
-
-static int64_t getReach(ArrayRef<PlacedMode> modes) {
-  return modes.empty() ? 1 : modes.back().stride * modes.back().extent;
-}
-
 /// Extends the last mode to `reach` if it is a mode of registers. The added
 /// registers hold no element.
 static void extendTo(SmallVectorImpl<PlacedMode> &modes, int64_t reach) {
@@ -367,7 +344,7 @@ bool WarpExchange::isXor() const {
 }
 
 int64_t WarpExchange::getRoundMask(int64_t round) const {
-  int64_t mask = 0;
+  int64_t mask = flippedLanes;
   for (const BitMove &move : bitMoves) {
     if (!move.takesRound)
       continue;

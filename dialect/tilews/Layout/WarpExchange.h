@@ -83,6 +83,9 @@ struct WarpExchange {
   llvm::SmallVector<BitMove> bitMoves;
   llvm::SmallVector<Kept> kept;
   llvm::SmallVector<LaneMove> moves;
+  /// Bits of the lane's number in which a lane and the lane that it reads from
+  /// differ in addition, in every round.
+  int64_t flippedLanes = 0;
   int64_t warpSize;
 
   /// Returns the size of a group of elements that stays together in a lane: the

@@ -186,6 +186,18 @@ static LogicalResult transpose(Frame &frame, const Instruction &inst) {
 }
 
 template <typename T>
+static LogicalResult flip(Frame &frame, const Instruction &inst) {
+  ArrayRef<int64_t> shape = inst.resultTypes[0].shape;
+  SmallVector<int64_t> strides = getRowMajorStrides(shape);
+  int64_t first = 0;
+  for (int64_t axis : cast<tile::FlipOp>(inst.op).getAxes()) {
+    first += (shape[axis] - 1) * strides[axis];
+    strides[axis] = -strides[axis];
+  }
+  return gather<T>(frame, inst, strides, first);
+}
+
+template <typename T>
 static LogicalResult slice(Frame &frame, const Instruction &inst) {
   auto op = cast<tile::SliceOp>(inst.op);
   const Fragment &source = *frame.get(inst, 0).fragment;
@@ -238,6 +250,10 @@ void sim::registerTileShapeHandlers(Registry &registry) {
   addByElement<tile::TransposeOp>(
       registry, [](Frame &frame, const Instruction &inst, auto element) {
         return transpose<decltype(element)>(frame, inst);
+      });
+  addByElement<tile::FlipOp>(
+      registry, [](Frame &frame, const Instruction &inst, auto element) {
+        return flip<decltype(element)>(frame, inst);
       });
   registry.add<tile::ExpandDimsOp>(reshape);
   registry.add<tile::ReshapeOp>(reshape);

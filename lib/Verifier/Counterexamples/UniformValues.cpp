@@ -225,7 +225,7 @@ verifier::foldUniform(Operation *op, ArrayRef<UniformValue> operands) {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 || operands.empty())
     return std::nullopt;
   if (isa<ConvertLayoutOp, BroadcastOp, ExpandDimsOp, SliceOp, TransposeOp,
-          ReshapeOp, tensor::SplatOp, tensor::ExtractOp>(op))
+          FlipOp, ReshapeOp, tensor::SplatOp, tensor::ExtractOp>(op))
     return operands[0];
   if (auto reduction = dyn_cast<ReduceOp>(op))
     return reduce(reduction, operands[0]);

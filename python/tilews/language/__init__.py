@@ -17,7 +17,7 @@ from .bits import (
     ushr,
 )
 from .composed.counting import histogram
-from .composed.joining import cat, flip, join, permute, split, stack
+from .composed.joining import cat, join, permute, split, stack
 from .composed.ordering import argmax, argmin, argsort, sort, topk
 from .composed.random import philox, rand, randint, randn
 from .control.debugging import device_assert, print
@@ -93,6 +93,7 @@ from .shapes import (
     arange,
     broadcast_to,
     expand_dims,
+    flip,
     full,
     iota,
     reshape,

@@ -323,6 +323,26 @@ def transpose(value: Tile, axes: Sequence[int] | None = None) -> Tile:
     return Tile(tile.transpose(value.ir, axes), value.dtype)
 
 
+def flip(value: Tile, axis: int | None = None) -> Tile:
+    """A fragment with the elements along an axis in reverse order.
+
+    Args:
+        value: a fragment.
+        axis: the axis; None for all axes.
+
+    Raises:
+        LanguageError: `value` is no fragment, or the axis is out of range.
+
+    Example:
+        >>> tl.flip(tl.arange(4))
+        [3, 2, 1, 0]
+    """
+    value = check_tile(value, "tl.flip")
+    places = range(value.ndim) if axis is None else [axis]
+    axes = [check_axis(place, value.ndim, "tl.flip") for place in places]
+    return Tile(tile.flip(value.ir, axes), value.dtype)
+
+
 def reshape(value: Tile, shape: Sequence[int]) -> Tile:
     """The same elements, counted row by row, with another shape.
 

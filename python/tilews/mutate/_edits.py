@@ -38,7 +38,7 @@ _PURE = {
     *(
         f"tile.{name}"
         for name in (
-            "advance broadcast convert_layout cursor expand_dims iota reduce "
+            "advance broadcast convert_layout cursor expand_dims flip iota reduce "
             "reshape scan slot transpose view"
         ).split()
     ),
@@ -105,7 +105,7 @@ def is_terminator(op: ir.Operation) -> bool:
 def is_pure(op: ir.Operation) -> bool:
     """Whether an operation, including its regions, only computes values.
 
-    A layout conversion, reduction or scan that has scratch memory writes to it.
+    A layout conversion, flip, reduction or scan that has scratch memory writes to it.
     """
     if "tile.offset" in op.attributes:
         return False

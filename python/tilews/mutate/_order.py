@@ -22,7 +22,7 @@ _FINISHING = {"cp_async": "tile.copy_group_wait", "tensor": "tile.gemm_wait"}
 
 #: Operations whose threads synchronize between their accesses to scratch memory.
 _SYNCHRONIZING = {
-    f"tile.{name}" for name in ("convert_layout", "reduce", "reshape", "scan")
+    f"tile.{name}" for name in ("convert_layout", "flip", "reduce", "reshape", "scan")
 }
 
 _Bytes = tuple[int, int, int, bool]

@@ -93,7 +93,8 @@ gpu.module @shapes [#nvvm.target<chip = "sm_90">] {
     %a = tile.load %A[%n, 0] : memref<?x48xf32> -> tensor<24x48xf32>
     %t = tile.transpose %a {permutation = array<i64: 1, 0>} : tensor<24x48xf32> -> tensor<48x24xf32>
     %s = tile.scan <sum> %t {axis = 0 : i64} : tensor<48x24xf32>
-    %r = tile.reshape %s : tensor<48x24xf32> -> tensor<24x48xf32>
+    %fl = tile.flip %s {axes = array<i64: 0, 1>} : tensor<48x24xf32>
+    %r = tile.reshape %fl : tensor<48x24xf32> -> tensor<24x48xf32>
     %i = tile.iota {axis = 1 : i64} : tensor<24x48xi32>
     %f = arith.sitofp %i : tensor<24x48xi32> to tensor<24x48xf32>
     %x = arith.addf %r, %f : tensor<24x48xf32>

@@ -245,15 +245,17 @@ class MemoryCompiler:
             base = address(wave).astype(np.int64)[mask]
             shared, parts = self.shared, []
             for i, offset in enumerate(offsets):
+                # Sums wrap around: LLVM splits 4 * (5 - i) into -4 * i and 20.
+                places = (base + offset) & 0xFFFFFFFF
                 if loads:
                     dest = first + i * words
                     part = self._make_load(
-                        "ds", shared, base + offset, width, wave, dest, mask
+                        "ds", shared, places, width, wave, dest, mask
                     )
                     parts.append((part.perform, part.complete))
                 else:
                     values = get(wave, data[i], width, mask)
-                    parts.append((_make_store(shared, base + offset, values), nothing))
+                    parts.append((_make_store(shared, places, values), nothing))
             access = Access(
                 "ds",
                 lambda: [perform() for perform, _ in parts],
@@ -269,6 +271,8 @@ class MemoryCompiler:
         lanes = np.arange(self.lanes)
         if match := re.fullmatch(r"swizzle\(SWAP,(\d+)\)", text):
             return lanes ^ int(match[1])
+        if match := re.fullmatch(r"swizzle\(REVERSE,(\d+)\)", text):
+            return lanes ^ (int(match[1]) - 1)
         if match := re.fullmatch(r'swizzle\(BITMASK_PERM,"([pi]{5})"\)', text):
             return lanes ^ int(match[1].replace("p", "0").replace("i", "1"), 2)
         raise MachineError(f"unknown swizzle in '{inst.text}'")

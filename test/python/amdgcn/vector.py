@@ -405,7 +405,8 @@ class VectorCompiler:
         function, dest = op[2], operands[0].first
         if inst.name == "v_pk_mov_b32":
             # The low result comes from the first source, the other from the second.
-            halves = [[halves[0][0]] * 2, [halves[1][1]] * 2]
+            # op_sel selects both: [1,0] exchanges the halves of one source.
+            halves = [[halves[0][0]] * 2, [halves[0][1]] * 2]
 
         def step(wave: Wave) -> None:
             low, high = (function(*[r(wave) for r in readers]) for readers in halves)

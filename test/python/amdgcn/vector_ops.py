@@ -72,9 +72,11 @@ def _permute(a: np.ndarray, b: np.ndarray, selector: np.ndarray) -> np.ndarray:
     for i in range(4):
         index = (selector >> np.uint32(8 * i)) & np.uint32(0xFF)
         byte = (data >> (np.uint64(8) * (index & np.uint32(7)))) & np.uint64(0xFF)
-        byte = np.where(index < 8, byte, np.where(index == 12, 0, 0xFF))
-        if ((index > 7) & (index != 12) & (index < 13)).any():
-            raise NotImplementedError("v_perm_b32 that replicates signs")
+        # 8 to 11: the sign of byte 1, 3, 5 or 7 in all bits.
+        place = np.uint64(16) * (index & np.uint32(3)) + np.uint64(15)
+        sign = (data >> place & np.uint64(1)) * np.uint64(0xFF)
+        special = np.where(index < 12, sign, np.where(index == 12, 0, 0xFF))
+        byte = np.where(index < 8, byte, special)
         result |= _u32(byte) << np.uint32(8 * i)
     return result
 

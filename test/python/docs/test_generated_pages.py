@@ -100,6 +100,7 @@ SPECIAL = {
     "tile.broadcast": {"%x": "tensor<128x1xf32>"},
     "tile.expand_dims": {"%x": "tensor<128xf32>"},
     "tile.transpose": {"%x": "tensor<128x64xf32>"},
+    "tile.flip": {"%x": "tensor<128x64xf32>"},
     "tile.reshape": {"%x": "tensor<128x64xf32>"},
     "tile.convert_layout": {
         "%x": "tensor<16x8xf32, #tile.fragment<thread = (4, 8):(2*d1, 1*d0), "

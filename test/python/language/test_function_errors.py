@@ -32,9 +32,6 @@ def test_fragments_that_are_put_together_fit():
     def no_pair(A: tl.Tensor["M", tl.f16]):
         return tl.split(tl.zeros((8, 4), tl.f16))  # HERE
 
-    def prime(A: tl.Tensor["M", tl.f16]):
-        return tl.flip(tl.zeros((8, 67), tl.f16))  # HERE
-
     def no_power(A: tl.Tensor["M", tl.f16]):
         return tl.sort(tl.zeros((8, 12), tl.f16))  # HERE
 
@@ -58,9 +55,24 @@ def test_fragments_that_are_put_together_fit():
     check(place, "tl.cat: the axis is an integer from -1 to 0, found")
     check(no_tuple, "tl.stack: expected a tuple of fragments, found a fragment")
     check(no_pair, "tl.split: expected a last extent of 2, found shape (8, 4)")
-    check(prime, "tl.flip: extent 67 has the prime factor 67, expected none above 64")
     check(no_power, "tl.sort: the extent of axis 1 is a power of two, found 12")
     check(three, "tl.topk: k is a power of two, found 3")
+
+
+def test_flips_and_reverse_scans():
+    def flipped(A: tl.Tensor["M", tl.f16]):
+        return tl.flip(tl.zeros((8, 4), tl.f16), 2)  # HERE
+
+    def no_fragment(A: tl.Tensor["M", tl.f16]):
+        return tl.flip(A)  # HERE
+
+    def prime(A: tl.Tensor["M", tl.f16]):
+        zeros = tl.zeros((8, 67), tl.f16)
+        return tl.scan(zeros, lambda a, b: a * b, 1, reverse=True)  # HERE
+
+    check(flipped, "tl.flip: the axis is an integer from -2 to 1, found")
+    check(no_fragment, "tl.flip: expected a fragment, found")
+    check(prime, "tl.scan: extent 67 has the prime factor 67, expected none above 64")
 
 
 def test_parts_of_fragments():

@@ -1,5 +1,5 @@
-"""Conversions, scans and reductions in random fragment layouts, on the simulator of
-AMD's machine code."""
+"""Conversions, flips, scans and reductions in random fragment layouts, on the
+simulator of AMD's machine code."""
 
 import os
 import subprocess
@@ -67,15 +67,33 @@ def test_staged(tmp_path: Path) -> None:
     check_copies(layout_pairs.staged_cases()[::3], "gfx942", 0, tmp_path)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
-def test_combinations(target: str, seed: int, tmp_path: Path) -> None:
-    lanes = 64 if target == "gfx942" else 32
-    cases = layout_pairs.random_combinations(PER_MODULE, seed, lanes)
-    path = tmp_path / "cases.hsaco"
+def check_results(
+    cases: Sequence[layout_pairs.Combination | layout_pairs.Flip],
+    target: str,
+    seed: int,
+    folder: Path,
+) -> None:
+    """Runs kernels whose arguments come with the result."""
+    path = folder / "cases.hsaco"
     compile_cases(cases, target, path)
     simulator = Simulator(path, seed)
     for i, case in enumerate(cases):
         x, y, expected = case.arguments(seed)
         simulator.launch(f"case_{i}", (1,), case.threads, [x, y], MORE_SHARED)
         np.testing.assert_array_equal(y, expected, err_msg=f"case_{i}: {case}")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
+def test_combinations(target: str, seed: int, tmp_path: Path) -> None:
+    lanes = 64 if target == "gfx942" else 32
+    cases = layout_pairs.random_combinations(PER_MODULE, seed, lanes)
+    check_results(cases, target, seed, tmp_path)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
+def test_flips(target: str, seed: int, tmp_path: Path) -> None:
+    lanes = 64 if target == "gfx942" else 32
+    cases = layout_pairs.random_flips(PER_MODULE, seed, lanes)
+    check_results(cases, target, seed, tmp_path)

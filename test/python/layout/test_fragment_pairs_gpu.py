@@ -1,4 +1,4 @@
-"""Conversions, scans and reductions in random fragment layouts on an NVIDIA GPU."""
+"""Conversions, flips and combinations in random fragment layouts on an NVIDIA GPU."""
 
 import json
 from collections.abc import Sequence
@@ -63,6 +63,21 @@ def test_combinations(seed: int) -> None:
         kernel(to_device(x), result, grid=(1,))
         np.testing.assert_array_equal(
             result.cpu().numpy(), expected, err_msg=f"case_{i}: {case}"
+        )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_flips(seed: int) -> None:
+    cases = layout_pairs.random_flips(PER_MODULE, 3000 + seed, lanes=32)
+    for i, (case, kernel) in enumerate(zip(cases, compile_cases(cases), strict=True)):
+        x, y, expected = case.arguments(seed)
+        result = to_device(y)
+        kernel(to_device(x), result, grid=(1,))
+        torch.cuda.synchronize()
+        np.testing.assert_array_equal(
+            result.view(torch.uint8).cpu().numpy(),
+            np.ascontiguousarray(expected).view(np.uint8),
+            err_msg=f"case_{i}: {case}",
         )
 
 

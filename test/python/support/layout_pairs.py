@@ -1,4 +1,4 @@
-"""Random fragment layouts, and kernels that convert, scan and reduce fragments."""
+"""Random fragment layouts; kernels that convert, flip, scan and reduce fragments."""
 
 import dataclasses
 import math
@@ -349,7 +349,38 @@ class Combination:
         return x, np.zeros(self.result_shape, dtype), wide.astype(dtype)
 
 
-Case = Pair | Staged | Combination
+@dataclasses.dataclass(frozen=True)
+class Flip:
+    """A `tile.flip` along some axes."""
+
+    layout: Layout
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    element: str
+    threads: int
+
+    def kernel(self, name: str) -> str:
+        """A kernel that loads, flips and stores."""
+        shape = "".join(f"{extent}x" for extent in self.shape) + self.element
+        memref, fragment = f"memref<{shape}>", f"tensor<{shape}, {self.layout}>"
+        axes = ", ".join(map(str, self.axes))
+        return f"""
+  gpu.func @{name}(%x: {memref}, %y: {memref})
+      kernel attributes {{tile.threads = {self.threads} : i32}} {{
+    %0 = tile.load %x : {memref} -> {fragment}
+    %1 = tile.flip %0 {{axes = array<i64: {axes}>}} : {fragment}
+    tile.store %1 to %y : {fragment} to {memref}
+    gpu.return
+  }}"""
+
+    def arguments(self, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The arguments of a :class:`Pair`, and the exact result."""
+        pair = Pair(self.layout, self.layout, self.shape, self.element, self.threads)
+        x, y = pair.arguments(seed)
+        return x, y, np.flip(x, self.axes)
+
+
+Case = Pair | Staged | Combination | Flip
 
 
 def random_combinations(count: int, seed: int, lanes: int) -> list[Combination]:
@@ -368,3 +399,17 @@ def random_combinations(count: int, seed: int, lanes: int) -> list[Combination]:
             Combination(pair.source, pair.shape, axis, kind, element, pair.threads)
         )
     return combinations[:count]
+
+
+def random_flips(count: int, seed: int, lanes: int) -> list[Flip]:
+    """Flips of fragments in random layouts, along one axis or several."""
+    flips = []
+    for number, pair in enumerate(random_pairs(count, seed, lanes)):
+        rng = random.Random(f"{seed} {number}")
+        axes = sorted(
+            rng.sample(range(len(pair.shape)), rng.randint(1, len(pair.shape)))
+        )
+        flips.append(
+            Flip(pair.source, pair.shape, tuple(axes), pair.element, pair.threads)
+        )
+    return flips

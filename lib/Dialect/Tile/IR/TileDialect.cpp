@@ -217,7 +217,7 @@ static LogicalResult verifyBytes(Operation *op, StringRef name,
 }
 
 static LogicalResult verifyOffset(Operation *op, Attribute value) {
-  if (!isa<AllocSharedOp, ChannelOp, MBarrierOp, ReduceOp, ScanOp,
+  if (!isa<AllocSharedOp, ChannelOp, MBarrierOp, ReduceOp, ScanOp, FlipOp,
            ConvertLayoutOp, ReshapeOp, AtomicOpInterface>(op))
     return op->emitError("'tile.offset' belongs on an operation that needs "
                          "shared memory");
@@ -441,6 +441,11 @@ InstKind tile::getInst(Operation *op) {
 bool tile::hasInst(Operation *op, InstKind kind) {
   auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
   return inst && inst.getValue() == kind;
+}
+
+bool tile::isScratchPlanned(Operation *op) {
+  auto kernel = op->getParentOfType<FunctionOpInterface>();
+  return kernel && kernel->hasAttr(TileDialect::kSharedBytes);
 }
 
 int64_t tile::getNumThreads(Operation *op) {

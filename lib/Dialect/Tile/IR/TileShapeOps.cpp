@@ -426,10 +426,8 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor adaptor) {
     return getSource();
   // A conversion of a conversion goes straight to the last layout, until
   // scratch memory is planned: it may need some where the two steps do not.
-  auto kernel = (*this)->getParentOfType<FunctionOpInterface>();
-  bool isPlanned = kernel && kernel->hasAttr(TileDialect::kSharedBytes);
   auto inner = getSource().getDefiningOp<ConvertLayoutOp>();
-  if (inner && !isPlanned) {
+  if (inner && !isScratchPlanned(*this)) {
     setOperand(inner.getSource());
     return getResult();
   }

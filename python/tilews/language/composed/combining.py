@@ -13,9 +13,19 @@ from typing import Any
 
 from ...errors import LanguageError
 from ..arithmetic import as_value
-from ..shapes import as_scalar, broadcast_to, check_axis, check_tile, reshape
+from ..shapes import (
+    as_scalar,
+    broadcast_to,
+    check_axis,
+    check_tile,
+    flip,
+    reshape,
+)
 from ..values import Tile, Value, describe
-from .joining import MAX_FACTOR, flip, prime_factors, stack
+from .joining import stack
+
+#: The largest prime factor of an extent that is taken apart.
+MAX_FACTOR = 64
 
 _Tiles = tuple[Tile, ...]
 _Combine = Callable[[_Tiles, _Tiles], _Tiles]
@@ -154,13 +164,26 @@ def _repeat(initial: Any, tiles: _Tiles, what: str) -> _Tiles:
 
 
 def _factors(extent: int, what: str) -> list[int]:
-    factors = prime_factors(extent)
+    factors = _prime_factors(extent)
     if factors and factors[-1] > MAX_FACTOR:
         raise LanguageError(
             f"{what}: extent {extent} has the prime factor {factors[-1]}, expected "
             f"none above {MAX_FACTOR}",
             "load more elements with pad=, so that the extent is a power of two",
         )
+    return factors
+
+
+def _prime_factors(number: int) -> list[int]:
+    """The prime factors in ascending order, e.g. 12: [2, 2, 3]."""
+    factors, factor = [], 2
+    while number > 1:
+        if factor * factor > number:
+            factor = number
+        while number % factor == 0:
+            factors.append(factor)
+            number //= factor
+        factor += 1
     return factors
 
 

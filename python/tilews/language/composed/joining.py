@@ -1,8 +1,9 @@
-"""Fragments that are put together, taken apart, or reversed.
+"""Fragments that are put together or taken apart.
 
 No operation of the dialect moves elements between fragments. ``stack`` chooses between
-repeated fragments by coordinate; the others are made of it and of parts. Where an axis
-lies within a thread this costs selects of registers, else an exchange between threads.
+repeated fragments by coordinate; ``cat``, ``join`` and ``split`` are made of it and of
+parts. Where an axis lies within a thread this costs selects of registers, else an
+exchange between threads.
 """
 
 from __future__ import annotations
@@ -25,8 +26,6 @@ from ..shapes import (
 )
 from ..values import Tile, describe
 
-#: The largest prime factor of an extent that is taken apart.
-MAX_FACTOR = 64
 #: The most parts that are put together as one.
 MAX_PARTS = 64
 
@@ -200,70 +199,3 @@ def permute(value: Tile, *axes: int | Sequence[int]) -> Tile:
     """
     first: Any = axes[0] if len(axes) == 1 else axes
     return transpose(value, first if isinstance(first, (tuple, list)) else (first,))
-
-
-def flip(value: Tile, axis: int | None = None) -> Tile:
-    """A fragment with the elements along an axis in reverse order.
-
-    Args:
-        value: a fragment.
-        axis: the axis; None for all axes.
-
-    Raises:
-        LanguageError: the extent has a prime factor above 64, `value` is no fragment,
-            or the axis is out of range.
-
-    Example:
-        >>> tl.flip(tl.arange(4))
-        [3, 2, 1, 0]
-    """
-    value = check_tile(value, "tl.flip")
-    axes = range(value.ndim) if axis is None else [axis]
-    for place in axes:
-        value = _flip(value, check_axis(place, value.ndim, "tl.flip"))
-    return value
-
-
-def _flip(value: Tile, axis: int) -> Tile:
-    """Reverses an axis.
-
-    In a number system with digits of mixed radix, coordinate n - 1 - i has the digits
-    of i, each subtracted from its largest value. So each digit is reversed on its own:
-    an axis of extent 2^b takes b exchanges of two halves.
-    """
-    shape, extent, outer = value.shape, value.shape[axis], 1
-    for factor in prime_factors(extent):
-        if factor > MAX_FACTOR:
-            raise LanguageError(
-                f"tl.flip: extent {extent} has the prime factor {factor}, expected "
-                f"none above {MAX_FACTOR}",
-                "flip while storing, with a fragment of indices",
-            )
-        inner = extent // outer // factor
-        digits = reshape(
-            value, (*shape[:axis], outer, factor, inner, *shape[axis + 1 :])
-        )
-        parts = [_digit(digits, axis + 1, number) for number in range(factor)]
-        value = reshape(stack(parts[::-1], axis + 1), shape)
-        outer *= factor
-    return value
-
-
-def _digit(value: Tile, axis: int, number: int) -> Tile:
-    """The elements whose coordinate along an axis is `number`."""
-    items: list[Any] = [slice(None)] * value.ndim
-    items[axis] = number
-    return value[tuple(items)]
-
-
-def prime_factors(number: int) -> list[int]:
-    """The prime factors in ascending order, e.g. 12: [2, 2, 3]."""
-    factors, factor = [], 2
-    while number > 1:
-        if factor * factor > number:
-            factor = number
-        while number % factor == 0:
-            factors.append(factor)
-            number //= factor
-        factor += 1
-    return factors

@@ -95,9 +95,55 @@ func.func @splats() -> (tensor<4x8xf32>, tensor<8x4xf32>, tensor<32xf32>) {
   return %b, %t, %r : tensor<4x8xf32>, tensor<8x4xf32>, tensor<32xf32>
 }
 
+// An axis that is reversed twice, or along which all elements are equal, stays as it is.
+// CHECK-LABEL: func @flips
+// CHECK-SAME: %[[X:.*]]: tensor<4x8x1xf32>, %[[S:.*]]: f32
+func.func @flips(%x: tensor<4x8x1xf32>, %s: f32) -> (tensor<4x8x1xf32>, tensor<4x8x1xf32>, tensor<4x8x1xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  // CHECK-DAG: %[[C:.*]] = arith.constant dense<2.000000e+00> : tensor<4x8xf32>
+  // CHECK-DAG: %[[SPLAT:.*]] = tensor.splat %[[S]]
+  // CHECK-DAG: %[[OUTER:.*]] = tile.flip %[[X]] {axes = array<i64: 0>} : tensor<4x8x1xf32>
+  %a = tile.flip %x {axes = array<i64: 0, 1>} : tensor<4x8x1xf32>
+  %b = tile.flip %a {axes = array<i64: 1, 2>} : tensor<4x8x1xf32>
+  %c = tile.flip %b {axes = array<i64: 0>} : tensor<4x8x1xf32>
+  %d = tile.flip %x {axes = array<i64: 2>} : tensor<4x8x1xf32>
+  %two = arith.constant dense<2.0> : tensor<4x8xf32>
+  %e = tile.flip %two {axes = array<i64: 1>} : tensor<4x8xf32>
+  %splat = tensor.splat %s : tensor<4x8xf32>
+  %f = tile.flip %splat {axes = array<i64: 0, 1>} : tensor<4x8xf32>
+  // CHECK: return %[[OUTER]], %[[X]], %[[X]], %[[C]], %[[SPLAT]]
+  return %b, %c, %d, %e, %f : tensor<4x8x1xf32>, tensor<4x8x1xf32>, tensor<4x8x1xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// A fragment is flipped before it is repeated, and not along the axis that repeats it.
+// Reversed coordinates are computed.
+// CHECK-LABEL: func @flipped_sources
+// CHECK-SAME: %[[X:.*]]: tensor<4x1xf32>
+func.func @flipped_sources(%x: tensor<4x1xf32>) -> (tensor<4x8xf32>, tensor<4x8xi8>, tensor<4x8xindex>, tensor<300x8xi8>) {
+  // CHECK-DAG: %[[LAST8:.*]] = arith.constant dense<7> : tensor<4x8xindex>
+  // CHECK-DAG: %[[LAST300:.*]] = arith.constant dense<43> : tensor<300x8xi8>
+  // CHECK-DAG: %[[F:.*]] = tile.flip %[[X]] {axes = array<i64: 0>} : tensor<4x1xf32>
+  // CHECK-DAG: %[[B:.*]] = tile.broadcast %[[F]]
+  %b = tile.broadcast %x : tensor<4x1xf32> -> tensor<4x8xf32>
+  %0 = tile.flip %b {axes = array<i64: 0, 1>} : tensor<4x8xf32>
+  // CHECK-DAG: %[[I:.*]] = tile.iota {axis = 1 : i64} : tensor<4x8xi8>
+  %i = tile.iota {axis = 1 : i64} : tensor<4x8xi8>
+  %1 = tile.flip %i {axes = array<i64: 0>} : tensor<4x8xi8>
+  // CHECK-DAG: %[[J:.*]] = tile.iota {axis = 1 : i64} : tensor<4x8xindex>
+  // CHECK-DAG: %[[RJ:.*]] = arith.subi %[[LAST8]], %[[J]]
+  %j = tile.iota {axis = 1 : i64} : tensor<4x8xindex>
+  %2 = tile.flip %j {axes = array<i64: 0, 1>} : tensor<4x8xindex>
+  // CHECK-DAG: %[[K:.*]] = tile.iota {axis = 0 : i64} : tensor<300x8xi8>
+  // CHECK-DAG: %[[RK:.*]] = arith.subi %[[LAST300]], %[[K]]
+  %k = tile.iota {axis = 0 : i64} : tensor<300x8xi8>
+  %3 = tile.flip %k {axes = array<i64: 0>} : tensor<300x8xi8>
+  // CHECK: return %[[B]], %[[I]], %[[RJ]], %[[RK]]
+  return %0, %1, %2, %3 : tensor<4x8xf32>, tensor<4x8xi8>, tensor<4x8xindex>, tensor<300x8xi8>
+}
+
 #p = #tile.fragment<thread = (32):(1*d0), value = (2):(32*d0)>
 #q = #tile.fragment<thread = (32):(2*d0), value = (2):(1*d0)>
 #r = #tile.fragment<thread = (16, 2):(2*d0, 1*d0), value = (2):(32*d0)>
+#t = #tile.fragment<thread = (64):(1*d0), value = (4):(1*d1)>
 // CHECK-LABEL: func @conversions
 // CHECK-SAME: %[[X:[^:]*]]:
 func.func @conversions(%x: tensor<64xf32, #p>) -> (tensor<64xf32, #p>, tensor<64xf32, #r>) {
@@ -120,6 +166,19 @@ func.func @planned_conversions(%x: tensor<64xf32, #p>) -> tensor<64xf32, #r> att
   %z = tile.convert_layout %y : tensor<64xf32, #q> to tensor<64xf32, #r>
   // CHECK-NEXT: return %[[Z]]
   return %z : tensor<64xf32, #r>
+}
+
+// So it is with flips, but for those that cancel out.
+// CHECK-LABEL: func @planned_flips
+// CHECK-SAME: %[[X:[^:]*]]:
+func.func @planned_flips(%x: tensor<64x4xf32, #t>) -> (tensor<64x4xf32, #t>, tensor<64x4xf32, #t>) attributes {tile.shared_bytes = 1024 : i64} {
+  // CHECK-NEXT: %[[Y:.*]] = tile.flip %[[X]] {axes = array<i64: 0>, tile.offset = 0 : i64}
+  %y = tile.flip %x {axes = array<i64: 0>, tile.offset = 0 : i64} : tensor<64x4xf32, #t>
+  // CHECK-NEXT: %[[Z:.*]] = tile.flip %[[Y]] {axes = array<i64: 1>}
+  %z = tile.flip %y {axes = array<i64: 1>} : tensor<64x4xf32, #t>
+  %back = tile.flip %z {axes = array<i64: 1>} : tensor<64x4xf32, #t>
+  // CHECK-NEXT: return %[[Z]], %[[Y]]
+  return %z, %back : tensor<64x4xf32, #t>, tensor<64x4xf32, #t>
 }
 
 // Operations without uses are dropped, unless they write.

@@ -102,6 +102,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %b = tile.broadcast %e : tensor<128x1xf32> -> tensor<128x64xf32>
     // CHECK: tile.transpose %{{.*}} {permutation = array<i64: 1, 0>} : tensor<128x64xf32> -> tensor<64x128xf32>
     %t = tile.transpose %x {permutation = array<i64: 1, 0>} : tensor<128x64xf32> -> tensor<64x128xf32>
+    // CHECK: tile.flip %{{.*}} {axes = array<i64: 0, 1>} : tensor<128x64xf32>
+    %back = tile.flip %x {axes = array<i64: 0, 1>} : tensor<128x64xf32>
     // CHECK: tile.reshape %{{.*}} : tensor<128x64xf32> -> tensor<8192xf32>
     %h = tile.reshape %x : tensor<128x64xf32> -> tensor<8192xf32>
     // CHECK: tile.bitcast %{{.*}} : tensor<32xf32> to tensor<128xi8>

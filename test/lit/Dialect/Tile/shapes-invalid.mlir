@@ -199,6 +199,62 @@ func.func @f(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'tile.flip' op expected axes from 0 to 1, each once and in ascending order, found [2]}}
+  %r = tile.flip %x {axes = array<i64: 2>} : tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'tile.flip' op expected axes from 0 to 1, each once and in ascending order, found [-1]}}
+  %r = tile.flip %x {axes = array<i64: -1>} : tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'tile.flip' op expected axes from 0 to 1, each once and in ascending order, found [1, 0]}}
+  %r = tile.flip %x {axes = array<i64: 1, 0>} : tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'tile.flip' op expected axes from 0 to 1, each once and in ascending order, found [0, 0]}}
+  %r = tile.flip %x {axes = array<i64: 0, 0>} : tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<f32>) {
+  // expected-error @below {{'tile.flip' op expected no axes for a fragment without dimensions, found [0]}}
+  %r = tile.flip %x {axes = array<i64: 0>} : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'tile.flip' op requires attribute 'axes'}}
+  %r = "tile.flip"(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'tile.flip' op requires the same type for all operands and results}}
+  %r = "tile.flip"(%x) {axes = array<i64: 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
   // expected-error @below {{'tile.reshape' op source has element type 'f32', but the result has 'f16'}}
   %r = tile.reshape %x : tensor<4x8xf32> -> tensor<32xf16>
   return

@@ -171,6 +171,9 @@ inline bool isRegisterCount(int64_t registers) {
 /// Returns the layout of a fragment, which must have one.
 FragmentLayout getFragmentLayout(mlir::Type tensorType);
 bool hasFragmentLayout(mlir::Type type);
+/// Returns whether the scratch memory of the kernel around `op` is planned. An
+/// operation that needs none must not become one that does from then on.
+bool isScratchPlanned(mlir::Operation *op);
 /// Returns the number of threads that execute `op`: those of the enclosing role
 /// or, outside of roles, of the kernel (`tile.threads`, 128 if absent).
 int64_t getNumThreads(mlir::Operation *op);

@@ -136,6 +136,38 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure,
   let hasFolder = 1;
 }
 
+def Tile_FlipOp : Tile_Op<"flip", [Pure, SameOperandsAndResultType]> {
+  let summary = "reverse the order of the elements along axes";
+  let description = [{
+    The element of the result at coordinate `c` is the element of the source
+    whose coordinate along each of the `axes` is `extent - 1 - c`. The axes are in
+    ascending order. The result has the source's layout.
+
+    ```mlir
+    %f = tile.flip %x {axes = array<i64: 1>} : tensor<128x64xf32>
+    ```
+
+    Lowering reverses each digit of a coordinate on its own, as far as registers,
+    lanes and warps are digits of it: registers are renamed, lanes exchange their
+    registers by one shuffle for each word, and warps by scratch memory. With 64
+    columns in 16 lanes of 4 registers each:
+
+    ```mlir
+    // before
+    %f = tile.flip %x {axes = array<i64: 1>} : tensor<2x64xf32, #tile.fragment<thread = (16, 2):(4*d1, 1*d0), value = (4):(1*d1)>>
+    // after: register 0 comes from register 3 of lane `lane ^ 15`
+    %s = vector.extract %x[3] : f32 from vector<4xf32>
+    %r = nvvm.shfl.sync bfly %all, %s, %c15, %c31 : f32 -> f32
+    ```
+  }];
+  let arguments = (ins Tile_Fragment:$source, DenseI64ArrayAttr:$axes);
+  let results = (outs Tile_Fragment:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
 def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
   let summary = "the same elements in row-major order under another shape";
   let description = [{

@@ -62,8 +62,8 @@ def PlanSharedMemoryPass : Pass<"tile-plan-shared-memory"> {
     All shared memory of a kernel is one arena. This pass assigns a byte offset
     in it to each `tile.alloc_shared`, and to each operation that passes
     fragments through shared memory (`tile.reduce` over several warps,
-    `tile.scan`, `tile.convert_layout`, `tile.reshape`). The kernel gets the
-    size of the arena.
+    `tile.scan`, `tile.convert_layout`, `tile.reshape`, `tile.flip`). The kernel
+    gets the size of the arena.
 
     Buffers that are not live at the same time share bytes. A buffer is live
     from its first to its last access. If it is allocated outside of a loop that

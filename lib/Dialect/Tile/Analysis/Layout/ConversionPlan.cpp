@@ -187,6 +187,21 @@ static ScratchLayout chooseScratch(const FragmentLayout &from,
 // Plans
 //===----------------------------------------------------------------------===//
 
+static void setExchange(ConversionPlan &plan, const WarpExchange &exchange,
+                        int64_t warps, int64_t elementBits) {
+  plan.exchange = exchange;
+  plan.kind = exchange.getNumShuffleRounds() == 0 ? ConversionKind::Registers
+                                                  : ConversionKind::Shuffles;
+  plan.cycles = getExchangeCycles(exchange, warps, elementBits);
+}
+
+static void setScratch(ConversionPlan &plan, const ScratchLayout &scratch,
+                       int64_t elementBits) {
+  plan.kind = ConversionKind::Shared;
+  plan.written = plan.read = scratch;
+  plan.scratchBytes = scratch.layout.getCosize(elementBits) * elementBits / 8;
+}
+
 ConversionPlan tile::planConversion(const FragmentLayout &from,
                                     const FragmentLayout &to,
                                     ArrayRef<int64_t> shape,
@@ -200,12 +215,8 @@ ConversionPlan tile::planConversion(const FragmentLayout &from,
       kRoundTripLatency +
       llvm::divideCeil(warps * values * target.warpSize * elementBits,
                        8 * kBytesPerCycle);
-  plan.exchange = getWarpExchange(from, to, shape, target.warpSize);
-  if (plan.exchange) {
-    plan.kind = plan.exchange->getNumShuffleRounds() == 0
-                    ? ConversionKind::Registers
-                    : ConversionKind::Shuffles;
-    plan.cycles = getExchangeCycles(*plan.exchange, warps, elementBits);
+  if (auto exchange = getWarpExchange(from, to, shape, target.warpSize)) {
+    setExchange(plan, *exchange, warps, elementBits);
     if (plan.kind == ConversionKind::Registers || plan.cycles <= cycles)
       return plan;
   }
@@ -214,11 +225,36 @@ ConversionPlan tile::planConversion(const FragmentLayout &from,
   if (plan.exchange && plan.cycles <= cycles)
     return plan;
   plan.exchange.reset();
-  plan.kind = ConversionKind::Shared;
   plan.cycles = cycles;
-  plan.scratchBytes = scratch.layout.getCosize(elementBits) * elementBits / 8;
-  plan.written = plan.read = scratch;
+  setScratch(plan, scratch, elementBits);
   return plan;
+}
+
+FlipPlan tile::planFlip(const FragmentLayout &layout, ArrayRef<int64_t> shape,
+                        ArrayRef<int64_t> axes, int64_t elementBits,
+                        const TargetInfo &target) {
+  FlipPlan plan;
+  plan.mirror = getMirror(layout, shape, axes);
+  int64_t threads = layout.getNumThreads();
+  int64_t warps = llvm::divideCeil(threads, target.warpSize);
+  if (plan.mirror)
+    if (auto exchange = plan.mirror->getExchange(threads, target.warpSize)) {
+      setExchange(plan, *exchange, warps, elementBits);
+      return plan;
+    }
+  ScratchLayout scratch =
+      chooseScratch(layout, layout, shape, elementBits, target);
+  plan.cycles = kRoundTripLatency + warps * scratch.wavefronts;
+  if (!plan.mirror) // Elements are read one by one.
+    plan.cycles += warps * layout.getNumValues();
+  setScratch(plan, scratch, elementBits);
+  return plan;
+}
+
+FlipPlan tile::planFlip(FlipOp op, const TargetInfo &target) {
+  auto type = cast<RankedTensorType>(op.getType());
+  return planFlip(getFragmentLayout(type), type.getShape(), op.getAxes(),
+                  getConversionBits(type.getElementType()), target);
 }
 
 int64_t tile::getConversionBits(Type elementType) {

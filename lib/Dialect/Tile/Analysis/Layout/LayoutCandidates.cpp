@@ -164,12 +164,15 @@ void LayoutCandidates::seedAccesses() {
           LayoutReason::Kind::Access, access.getOp(), kFromMemory);
 }
 
-/// Returns the axis along which an operation combines elements.
+/// Returns the axis along which an operation combines or exchanges elements.
 static std::optional<int64_t> getCombinedAxis(Operation *op) {
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return reduce.getAxis();
   if (auto scan = dyn_cast<ScanOp>(op))
     return scan.getAxis();
+  // No layout is good for several axes at once.
+  if (auto flip = dyn_cast<FlipOp>(op); flip && flip.getAxes().size() == 1)
+    return flip.getAxes().front();
   return std::nullopt;
 }
 

@@ -290,12 +290,22 @@ int64_t LayoutCosts::getScan(ScanOp op, FragmentAttr attr) const {
   return cost * getNumWarps(layout) + latency;
 }
 
+int64_t LayoutCosts::getFlip(FlipOp op, FragmentAttr attr) const {
+  auto type = cast<RankedTensorType>(op.getType());
+  FlipPlan plan = planFlip(attr.getLayout(), type.getShape(), op.getAxes(),
+                           getConversionBits(type.getElementType()), target);
+  bool needsScratch = plan.kind == ConversionKind::Shared;
+  return plan.cycles * 4 + (needsScratch ? kScratch : 0);
+}
+
 int64_t LayoutCosts::getResult(OpResult result, FragmentAttr attr) const {
   FragmentLayout layout = attr.getLayout();
   int64_t values = layout.getNumValues();
   Operation *op = result.getOwner();
   if (auto scan = dyn_cast<ScanOp>(op))
     return getScan(scan, attr);
+  if (auto flip = dyn_cast<FlipOp>(op))
+    return getFlip(flip, attr);
   int64_t cost = isElementwise(op) ? values * kInstruction : 0;
   int64_t registers =
       llvm::divideCeil(values * getElementBits(getElementType(result)), 32);

@@ -45,7 +45,7 @@ bool tile::isRepeatable(Operation *op) {
 bool tile::isElementwise(Operation *op) {
   // The old values of an atomic access are held like the new ones.
   bool isUpdate = isa<AtomicRMWOp, AtomicCASOp>(op) && op->getNumResults() > 0;
-  return isa<ScanOp>(op) || isUpdate ||
+  return isa<ScanOp, FlipOp>(op) || isUpdate ||
          (OpTrait::hasElementwiseMappableTraits(op) && !isRepeatable(op));
 }
 

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Elements that leave their warp pass through shared memory. A conversion needs
-// what ConversionPlan computes. For a reduction the digits of the axis decide:
-// those in register and lane numbers are combined within a warp, and only those
-// in the warp's number multiply the size of the result. A scan stores one total
-// for each thread and block of adjacent registers. Before layouts are chosen, a
-// reduction counts one part for each warp, which is the most that a usual
-// layout has. The value of an atomic access passes through it if several
-// threads hold the element, of which only one accesses memory.
+// Elements that leave their warp pass through shared memory. A conversion or a
+// flip needs what ConversionPlan computes. For a reduction the digits of the
+// axis decide: those in register and lane numbers are combined within a warp,
+// and only those in the warp's number multiply the size of the result. A scan
+// stores one total for each thread and block of adjacent registers. Before
+// layouts are chosen, a reduction counts one part for each warp, which is the
+// most that a usual layout has. The value of an atomic access passes through it
+// if several threads hold the element, of which only one accesses memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -107,6 +107,11 @@ int64_t tile::getScratchBytes(Operation *op, const TargetInfo &target) {
     return getOldValueBytes(op->getResult(0));
   if (auto convert = dyn_cast<ConvertLayoutOp>(op))
     return planConversion(convert, target).scratchBytes;
+  if (auto flip = dyn_cast<FlipOp>(op)) {
+    if (hasFragmentLayout(flip.getType()))
+      return planFlip(flip, target).scratchBytes;
+    return getFragmentBytes(getTensor(flip.getSource()));
+  }
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {
     if (hasFragmentLayout(reshape.getSource().getType()) &&
         hasFragmentLayout(reshape.getType()))

@@ -366,3 +366,27 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 }
+
+// -----
+
+// A flip has the layout of its source. Columns stay in the lanes of a warp; a thread holds
+// whole columns if rows are reversed, so that nothing moves between warps.
+
+// CHECK-LABEL: gpu.func @flips
+// CHECK: tile.load {{.*}} -> tensor<64x64xf32, #tile.fragment<[[L:thread = \(16, 8\):\(4\*d1, 1\*d0\), value = \(4, 8\):\(1\*d1, 8\*d0\)]]>>
+// CHECK: tile.flip {{.*}} {axes = array<i64: 1>} : tensor<64x64xf32, #tile.fragment<[[L]]>>
+// CHECK-NOT: convert_layout
+// CHECK: tile.store
+// CHECK: tile.load
+// CHECK: tile.flip {{.*}} {axes = array<i64: 0>} : tensor<64x64xf16, #tile.fragment<{{.*}}>>
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @flips(%A: memref<64x64xf32>, %B: memref<64x64xf16>) kernel attributes {tile.threads = 128 : i32} {
+    %a = tile.load %A : memref<64x64xf32> -> tensor<64x64xf32>
+    %f = tile.flip %a {axes = array<i64: 1>} : tensor<64x64xf32>
+    tile.store %f to %A : tensor<64x64xf32> to memref<64x64xf32>
+    %b = tile.load %B : memref<64x64xf16> -> tensor<64x64xf16>
+    %g = tile.flip %b {axes = array<i64: 0>} : tensor<64x64xf16>
+    tile.store %g to %B : tensor<64x64xf16> to memref<64x64xf16>
+    gpu.return
+  }
+}

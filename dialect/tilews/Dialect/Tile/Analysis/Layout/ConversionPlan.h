@@ -15,7 +15,7 @@
 #define TILEWS_DIALECT_TILE_ANALYSIS_LAYOUT_CONVERSIONPLAN_H
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
-#include "tilews/Layout/WarpExchange.h"
+#include "tilews/Layout/Mirror.h"
 
 namespace tilews::tile {
 
@@ -91,6 +91,21 @@ int64_t getConversionBits(mlir::Type elementType);
 /// elements alike.
 ConversionPlan planConversion(ConvertLayoutOp op, const TargetInfo &target);
 ConversionPlan planConversion(ReshapeOp op, const TargetInfo &target);
+
+/// How a `tile.flip` is done: as a conversion that ends at the mirrored place.
+struct FlipPlan : ConversionPlan {
+  /// Where elements come from. Without it, a thread computes the reversed
+  /// coordinates of each of its registers and reads these from scratch memory.
+  std::optional<Mirror> mirror;
+};
+
+/// Returns the plan of a flip of a fragment of `shape` along `axes`. It does
+/// not go through scratch memory if the mirror of each lane is in the same
+/// warp: one shuffle for each word is cheaper than a write and a read.
+FlipPlan planFlip(const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape,
+                  llvm::ArrayRef<int64_t> axes, int64_t elementBits,
+                  const TargetInfo &target);
+FlipPlan planFlip(FlipOp op, const TargetInfo &target);
 
 /// Returns a layout with wider stores that needs only exchanges within warps: a
 /// thread holds 16 adjacent bytes along the last dimension, or as many as

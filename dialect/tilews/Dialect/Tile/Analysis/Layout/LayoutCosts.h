@@ -90,6 +90,7 @@ private:
   Conversion planConversion(mlir::RankedTensorType type, FragmentAttr from,
                             FragmentAttr to);
   int64_t getScan(ScanOp op, FragmentAttr layout) const;
+  int64_t getFlip(FlipOp op, FragmentAttr layout) const;
   Store computeStore(const FragmentAccess &access, FragmentAttr layout);
   int64_t computeGlobal(const FragmentAccess &access,
                         const FragmentLayout &layout) const;

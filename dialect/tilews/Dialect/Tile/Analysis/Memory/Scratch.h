@@ -26,8 +26,8 @@ int64_t getScratchElementBytes(mlir::Type elementType);
 /// operations need none. The operation writes them, passes a barrier of its
 /// own, and reads them:
 ///
-/// * `tile.convert_layout` and `tile.reshape` need what their plan says
-///   (ConversionPlan.h), nothing if elements stay within warps.
+/// * `tile.convert_layout`, `tile.reshape` and `tile.flip` need what their plan
+///   says (ConversionPlan.h), nothing if elements stay within warps.
 /// * `tile.reduce` needs nothing if the axis lies within warps. Otherwise each
 ///   part of the axis has a copy of the result, as far as the source's layout
 ///   covers it: a sum of 128x64 f32 along rows that 4 warps share takes
