@@ -108,6 +108,18 @@ LogicalResult ModelWriter::writeThreads() {
   return success();
 }
 
+/// Returns the buffers that the kernel fills, by stores or copies.
+static llvm::SmallPtrSet<const ModelBuffer *, 8>
+findFilled(KernelReader &reader) {
+  llvm::SmallPtrSet<const ModelBuffer *, 8> filled;
+  reader.getKernel().walk([&](Operation *op) {
+    for (const ModelAccess &access : reader.getAccesses(op))
+      if (access.writes && !access.isAtomic)
+        filled.insert(access.buffer);
+  });
+  return filled;
+}
+
 /// Returns whether anything has been written to a buffer, as an expression.
 static std::string getWritten(const ModelBuffer &buffer) {
   std::string written;
@@ -143,11 +155,13 @@ void ModelWriter::writeHead(ModelText &out) {
   out.line("#define THREADS " + Twine(reader.getThreads().size()));
   out.append("\n/* Shared memory: a place for each version of a buffer, or for "
              "each part of one */\n");
+  auto filled = findFilled(reader);
   for (const ModelBuffer &buffer : reader.getBuffers()) {
     out.comment(reader.getSource().getComment(buffer.op));
     out.line("#define " + buffer.name + " " + Twine(buffer.first));
-    out.line("#define was_written_" + buffer.name + " (" + getWritten(buffer) +
-             ")");
+    // No kernel may read what it never fills.
+    out.line("#define was_written_" + buffer.name + " (" +
+             (filled.contains(&buffer) ? getWritten(buffer) : "true") + ")");
   }
   int64_t places = std::max<int64_t>(reader.getNumPlaces(), 1);
   out.line("#define PLACES " + Twine(places));

@@ -27,6 +27,7 @@ SAMPLE = [
     "barriers/arrivals:producer_of_four_warps",
     "barriers/arrivals:all_warps_arrive",
     "barriers/arrivals:expected_before_the_slot_is_free",
+    "barriers/contents:nothing_stores",
     "barriers/exclusions:buffer_of_one_role",
     "barriers/fills:one_half_by_tma",
     "barriers/fills:offsets_in_narrow_integers",
