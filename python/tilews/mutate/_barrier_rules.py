@@ -9,6 +9,7 @@ from .. import ir, passes
 from ..errors import CompileError
 from . import _edits, _protocol
 from ._mutants import Mutant
+from ._order import is_signal_for_others, signals_for_others
 from ._protocol import BLOCKING, SIGNALING
 from ._rules import RULES, is_last_signal, rule
 
@@ -198,9 +199,12 @@ def _nothing_is_unordered(mutant: Mutant) -> bool:
     Premises: the changed operation is a `tile.barrier`. Each added barrier precedes a
     `tile.store` to an argument of the kernel that no other operation accesses. The
     offset of that store is a multiple of the tile's extent times a loop's induction
-    variable, or times the quotient and the remainder of that variable.
+    variable, or times the quotient and the remainder of that variable. The analysis
+    sees no mbarriers. So the barrier keeps its fence if copies signal them. If a thread
+    of the role signals for others, the barrier was moved over no such signal, and it
+    was moved over no copy if it drains copies.
     """
-    if mutant.op.name != "tile.barrier":
+    if mutant.op.name != "tile.barrier" or _orders_signals(mutant):
         return False
     copy = ir.Module.parse(str(mutant.module), context=mutant.module.context)
     barriers = _all(copy, "tile.barrier")
@@ -213,6 +217,26 @@ def _nothing_is_unordered(mutant: Mutant) -> bool:
         return False
     added = [e for e in _all(copy, "tile.barrier") if "kept" not in e.attributes]
     return all(_protocol.stores_apart(_edits.following(each)) for each in added)
+
+
+def _orders_signals(mutant: Mutant) -> bool:
+    """Whether signals by mbarriers may depend on the barrier that was changed."""
+    op = mutant.op
+    is_lost = mutant.mutation in ("drop", "drop-flag")
+    if is_lost and "proxy_fence" in op.attributes:
+        return signals_for_others(_edits.kernel_of(op))
+    role = _protocol.role_of(op)
+    if role is None or not signals_for_others(role):
+        return False
+    crossed = _protocol.crossed_by(mutant)
+    if crossed is None:
+        return is_lost
+    inside = [each for outer in crossed for each in _edits.walk(outer)]
+    is_draining = "drain_copies" in op.attributes
+    return any(
+        is_signal_for_others(each) or (is_draining and each.name == "tile.copy")
+        for each in inside
+    )
 
 
 def _all(module: ir.Module, name: str) -> list[ir.Operation]:
@@ -242,9 +266,12 @@ def _once_an_iteration(mutant: Mutant) -> bool:
     The place of the barrier does not matter: there is still one between two executions
     of the only operation that needs it. Premises: the barrier was moved within the
     block of a loop; that block has exactly one operation that `no-barrier-is-needed`
-    does not allow, and the role has no other such operation.
+    does not allow, and the role has no other such operation; the barrier orders no
+    signals, as in `nothing-is-unordered`.
     """
     op = mutant.op
+    if _orders_signals(mutant):
+        return False
     role = _protocol.role_of(op)
     if mutant.mutation not in ("move-earlier", "move-later") or role is None:
         return False

@@ -99,7 +99,9 @@ def order_is_kept(mutant: Mutant, orders: Orders) -> bool:
     changed operation orders only the role's own accesses. In a kernel without roles it
     is an operation on groups, a wait or a barrier. In a role it is a barrier, no thread
     of the role signals for others, and the operations under way at each signal are
-    those of the original. Fences stay where they are.
+    those of the original. Fences stay where they are. The operation is not moved into
+    a guard, unless the guard depends on numbers of iterations and extents alone;
+    `scf.while` does not repeat it.
     """
     op = mutant.op
     role = _protocol.role_of(op)
@@ -109,6 +111,8 @@ def order_is_kept(mutant: Mutant, orders: Orders) -> bool:
     if op.name not in names or (
         op.name == "tile.barrier" and "proxy_fence" in op.attributes
     ):
+        return False
+    if _is_guarded_now(mutant) or _edits.enclosing(op, "scf.while") is not None:
         return False
     pairs = _compare(mutant, role, orders)
     return pairs is not None and all(one.is_kept_by(other) for one, other in pairs)
@@ -145,7 +149,8 @@ def copied_for_nothing(mutant: Mutant, orders: Orders) -> bool:
     accesses the bytes that they write, and all earlier accesses to these bytes are
     ordered before them. All other accesses are ordered as in `order-is-kept`. Premises:
     the changed operation is a guard that is always true now, in a kernel without roles;
-    all launches were compared.
+    its condition depends on numbers of iterations and extents, not on contents of
+    memory; `scf.while` does not repeat it; all launches were compared.
     """
     op = mutant.op
     if (mutant.mutation, mutant.variant) != ("guard", 1):
@@ -153,11 +158,36 @@ def copied_for_nothing(mutant: Mutant, orders: Orders) -> bool:
     names = {each.name for each in _edits.walk(op)}
     if _protocol.role_of(op) is not None or "tile.copy" not in names:
         return False
+    if not _is_of_numbers(op.operands[0]) or _edits.enclosing(op, "scf.while"):
+        return False
     pairs = _compare(mutant, None, orders)
     return pairs is not None and all(
         (rest := other.without_copies_besides(one)) is not None and one.is_kept_by(rest)
         for one, other in pairs
     )
+
+
+def _is_guarded_now(mutant: Mutant) -> bool:
+    """Whether the operation was moved into a guard that launches may not cover."""
+    if mutant.mutation != "move-in":
+        return False
+    place = _edits.step(mutant.op, mutant.variant == 1)
+    if place is None or place.name != "scf.if":
+        return False
+    return not _is_of_numbers(place.operands[0])
+
+
+def _is_of_numbers(value: ir.Value) -> bool:
+    """Whether only arguments, extents and numbers of iterations determine a value."""
+    maker = _edits.defining(value)
+    if maker is None:
+        argument = ir.BlockArgument(value)
+        owner = argument.owner.owner.operation
+        is_number = owner.name == "scf.for" and argument.arg_number == 0
+        return is_number or owner.name == "gpu.func"
+    if maker.name == "memref.dim":
+        return True
+    return maker.name.startswith("arith.") and all(map(_is_of_numbers, maker.operands))
 
 
 def _compare(

@@ -46,7 +46,8 @@ def exclusion(edits: Sequence[Mutant], found: str) -> str:
         return "contents"
     if "has other values" in found and _computes_otherwise(edits):
         return "contents"
-    if "scf.if" in changed and "is out of bounds" in found:
+    is_scalar = "scf.if" in changed or "'memref.load' op" in found
+    if is_scalar and "is out of bounds" in found:
         return "bounds"
     return NONE
 

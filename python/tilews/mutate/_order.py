@@ -190,10 +190,13 @@ def signals_for_others(role: ir.Operation) -> bool:
     They do if one thread of the role arrives at an mbarrier on behalf of the others, or
     starts copies that complete on an mbarrier.
     """
-    return any(
-        str(each.attributes["by"]) == "#tile.agents<thread>"
-        if each.name == "tile.mbarrier_arrive"
-        else any("!tile.mbarrier" in str(value.type) for value in each.operands)
-        for each in _edits.walk(role)
-        if each.name in ("tile.mbarrier_arrive", "tile.copy")
+    return any(map(is_signal_for_others, _edits.walk(role)))
+
+
+def is_signal_for_others(op: ir.Operation) -> bool:
+    """Whether one thread signals an mbarrier by `op` for the threads of its role."""
+    if op.name == "tile.mbarrier_arrive":
+        return str(op.attributes["by"]) == "#tile.agents<thread>"
+    return op.name == "tile.copy" and any(
+        "!tile.mbarrier" in str(value.type) for value in op.operands
     )

@@ -309,12 +309,14 @@ def _the_next_release_comes_later(mutant: Mutant) -> bool:
     One role releases the slots in rotation. The next slot was filled in an earlier
     iteration, so its release comes. The channel behaves like one with a slot less.
     Premises: those of `within-an-iteration`; the channel has at least two slots; a
-    consumer releases each slot in the block that waits for it.
+    consumer releases each slot in the block that waits for it; the channel has no other
+    `tile.acquire`, or one release would not be waited for between the two.
     """
-    op = mutant.op
+    op, side = mutant.op, _protocol.barrier_of(mutant.op)
     return (
         (mutant.mutation, mutant.variant, op.name) == ("slot", 0, "tile.acquire")
         and _edits.depth(op.operands[0].type) > 1
+        and len(_protocol.using({op.name}, side, _edits.kernel_of(op))) == 1
         and _protocol.is_in_step(op)
         and _holds_one_slot(op)
     )

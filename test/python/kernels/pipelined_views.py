@@ -63,7 +63,7 @@ def prelude(
 def prelude_arguments(random):
     return [
         integers(random, (64, 64)),
-        integers(random, (64, 336)),
+        integers(random, (64, 464)),
         np.zeros((64, 64), np.float32),
     ]
 

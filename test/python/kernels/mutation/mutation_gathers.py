@@ -109,7 +109,10 @@ def subjects() -> Iterator[Subject]:
             yield Subject(name, build, target, launches)
         launches = {
             f"{columns} {share}": functools.partial(_sums, columns, share)
-            for columns, share in ((224, 0.5), (160, 1.0), (160, 0.0), (32, 1.0))
+            for columns, share in (
+                *((224, 0.5), (224, 0.2)),
+                *((160, 1.0), (160, 0.0), (32, 1.0)),
+            )
         }
         yield Subject("scattered_sums", scattered_sums.build, target, launches)
     launches = {str(n): functools.partial(_by_role, n) for n in (5, 7, 2, 1, 0)}

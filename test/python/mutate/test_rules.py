@@ -1,0 +1,73 @@
+"""What rules must not call equivalent: mutants in which the simulator finds a fault."""
+
+import collections
+import re
+
+import pytest
+
+from kernels.mutation import mutation_seeds
+from tilews import mutate
+from tilews.mutate._equivalent import argue
+from tilews.mutate._exclusions import exclusion
+from tilews.mutate._random_mutants import RandomMutant, RandomMutants
+
+
+@pytest.fixture(scope="module")
+def mutants():
+    return RandomMutants(mutation_seeds.SUBJECTS)
+
+
+@pytest.mark.parametrize(
+    "kernel, form, prefix",
+    [
+        # nothing-is-unordered: copies that signal an mbarrier need the fence.
+        ("lit-one_role sm_90a", "barriers", "drop-flag:barrier.0"),
+        # The same and once-an-iteration: a thread signals that all copies are done.
+        ("lit-stores_to_slots sm_90a", "barriers", "move-earlier:barrier.1"),
+        # order-is-kept: no launch has a loop of no iterations before the guard.
+        ("lit-persistent_gemm sm_90a", "barriers", "move-in:barrier.0"),
+        # order-is-kept: a while loop that has no barrier in its body in other launches.
+        ("around sm_80", "channels", "drop:barrier.0"),
+        # copied-for-nothing: other masks fill slots that are in use.
+        ("lit-mask_ahead sm_80", "channels", "guard:if.1"),
+        ("scattered_sums sm_90a", "barriers", "guard:if.1"),
+        # same-program: with other masks a wait blocks forever.
+        ("scattered_sums sm_80", "channels", "move-out:commit.1"),
+        # number-is-not-used: the loop has to use a slot again.
+        ("view-prelude sm_80", "barriers", "select:select.1"),
+        # the-next-release-comes-later: two waits for the channel, one of them changed.
+        ("sequential sm_90a", "channels", "slot:acquire.0"),
+    ],
+)
+def test_faults_are_not_called_equivalent(mutants, kernel, form, prefix):
+    outcomes = collections.Counter()
+    judge = mutants._get_judge(kernel)
+    module = mutants._get_forms(kernel)[form]
+    for each in mutate.mutants(module, [prefix.partition(":")[0]]):
+        if re.sub(r"-\d+\.", ".", each.id) != prefix:
+            continue
+        verdict, outcome, _ = mutants.explain(RandomMutant(kernel, form, (each,)))
+        outcomes[outcome] += 1
+        assert outcome != "refuted", (each.id, verdict.equivalent, verdict.simulator)
+        if verdict.simulator is not None:
+            assert argue([each], judge) is None
+    assert outcomes["both"] + outcomes["verifier"], outcomes
+
+
+def test_scalars_from_beyond_an_array_are_excluded(mutants):
+    """Also if no guard is changed: the load itself comes under another one."""
+    found = "'memref.load' op index 12 is out of bounds for dimension 0 of extent 12"
+    module = mutants._get_forms("guarded-part sm_90a")["channels"]
+    edits = list(mutate.mutants(module, ["guard-elsewhere"]))[:1]
+    assert edits[0].op.name == "memref.load"
+    assert exclusion(edits, found) == "bounds"
+    assert exclusion(edits, found.replace("memref", "tile")) == "no exclusion"
+
+
+def test_an_endless_replay_is_no_fault(mutants):
+    """Without iterations nothing ends the loop, in the original neither."""
+    ids = ("move-out:commit-25.1", "phase:commit-28.0")
+    chosen = mutants.find("around sm_80", "channels", ids)
+    _, outcome, reason = mutants.explain(chosen)
+    assert outcome in ("refused", "verifier"), reason
+    assert "endless" not in reason
