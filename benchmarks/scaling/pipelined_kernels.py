@@ -42,6 +42,26 @@ def pipeline_depth(size: int) -> str:
     return module(function(f"{opened}\n{gemm_loop()}\n{'}' * size}"))
 
 
+def while_depth(size: int) -> str:
+    """Nested `scf.while` loops around a pipelined loop."""
+    opened = repeat(
+        size,
+        lambda i: (
+            f"%r{i} = scf.while (%a{i} = %c0) : (index) -> index {{\n"
+            f"%w{i} = arith.cmpi slt, %a{i}, %n : index\n"
+            f"scf.condition(%w{i}) %a{i} : index\n}} do {{\n^bb0(%i{i}: index):"
+        ),
+    )
+    closed = repeat(
+        size,
+        lambda i: (
+            f"%b{i} = arith.addi %i{size - 1 - i}, %c1 : index\n"
+            f"scf.yield %b{i} : index\n}}"
+        ),
+    )
+    return module(function(f"{opened}\n{gemm_loop()}\n{closed}"))
+
+
 def doubled(size: int) -> str:
     """A pipelined loop that carries an index, doubled n times in each iteration."""
     chain = repeat(size, lambda i: f"%j{i + 1} = arith.addi %j{i}, %j{i} : index")
@@ -156,6 +176,33 @@ def guards(size: int) -> str:
             "%r = scf.for %k = %c0 to %n step %c64 iter_args(%x0 = %z) -> !t {\n"
             "tile.copy %X[%k] to %s : !V to !v\n%l = tile.load %s : !v -> !t\n"
             f"{body}\nscf.yield %x{size} : !t\n}} {{tile.num_stages = 2 : i32}}\n"
+            "tile.store %r to %Y : !t to memref<64xf16>"
+        )
+    )
+
+
+def guard_depth(size: int) -> str:
+    """Nested guards around the copy of a pipelined loop."""
+    opened = repeat(
+        size,
+        lambda i: (
+            f"%k{i} = arith.constant {i} : index\n"
+            f"%g{i} = arith.cmpi ne, %k{i}, %k : index\n"
+            f"%x{i} = scf.if %g{i} -> !t {{"
+        ),
+    )
+    closed = repeat(
+        size,
+        lambda i: f"scf.yield %x{size - i} : !t\n}} else {{\nscf.yield %x : !t\n}}",
+    )
+    return module(
+        function(
+            "%s = tile.alloc_shared : !v\n%z = arith.constant dense<0.0> : !t\n"
+            "%r = scf.for %k = %c0 to %n step %c64 iter_args(%x = %z) -> !t {\n"
+            f"{opened}\n"
+            "tile.copy %X[%k] to %s : !V to !v\n%l = tile.load %s : !v -> !t\n"
+            f"%x{size} = arith.addf %x, %l : !t\n{closed}\n"
+            "scf.yield %x0 : !t\n} {tile.num_stages = 2 : i32}\n"
             "tile.store %r to %Y : !t to memref<64xf16>"
         )
     )

@@ -171,6 +171,26 @@ def carried_depth(size: int) -> str:
     )
 
 
+def loop_buffers(size: int) -> str:
+    """Nested loops, each around the copy to a buffer and the store of what it has."""
+    shared = repeat(size, lambda i: f"%s{i} = tile.alloc_shared : !v")
+    opened = repeat(
+        size,
+        lambda i: (
+            f"scf.for %i{i} = %c0 to %n step %c1 {{\n"
+            f"tile.copy %X[%i{i}] to %s{i} : !V to !v"
+        ),
+    )
+    closed = repeat(
+        size,
+        lambda i: (
+            f"%l{i} = tile.load %s{size - 1 - i} : !v -> !t\n"
+            f"tile.store %l{i} to %X[%i{size - 1 - i}] : !t to !V\n}}"
+        ),
+    )
+    return module(function(f"{shared}\n{opened}\n{closed}"))
+
+
 def ifs(size: int) -> str:
     """Guards in sequence, each around a copy and the store of what was copied."""
     body = repeat(

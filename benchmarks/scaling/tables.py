@@ -30,7 +30,7 @@ class Reason:
 REASONS: tuple[Reason, ...] = (
     Reason(
         ("canonicalize",),
-        ("if depth", "iter args", "channels", "carried depth"),
+        ("if depth", "iter args", "channels", "carried depth", "guard depth"),
         (
             "upstream: patterns look at all results or nested bodies again after "
             "each change; 0.1 to 40 us for each pair of values"
@@ -38,10 +38,18 @@ REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         ("tile-defer-gemm-waits", "tile-overlap-products"),
-        ("depth", "carried depth"),
+        ("depth", "carried depth", "loop buffers"),
         (
             "each loop is searched for matmuls with all loops in it; 6 instructions "
             "for each pair of loops"
+        ),
+    ),
+    Reason(
+        ("tile-verify-schedule",),
+        ("guard depth",),
+        (
+            "n states, and in each the conjunctions of up to n conditions are made "
+            "for n guards; 1.5 us for each state, guard and condition"
         ),
     ),
     Reason(
@@ -53,8 +61,40 @@ REASONS: tuple[Reason, ...] = (
         ),
     ),
     Reason(
+        ("tile-verify-schedule",),
+        ("loop buffers",),
+        (
+            "the accesses that no barrier orders are joined at each loop; 2.6 us for "
+            "each pair of a loop and a buffer"
+        ),
+    ),
+    Reason(
+        ("tile-plan-shared-memory", "tile-annotate-instructions", "tile-stage-stores"),
+        ("loop buffers", "guard depth"),
+        (
+            "each access to a buffer visits all operations around it; 10 to 2700 "
+            "instructions for each pair of an access and a loop or guard"
+        ),
+    ),
+    Reason(
+        ("tile-plan-pipeline", "tile-multi-version", "tile-expand-pipeline"),
+        ("guard depth",),
+        (
+            "what a statement of a pipeline needs includes all guards around it; 3000 "
+            "to 15000 instructions for each pair of guards"
+        ),
+    ),
+    Reason(
+        ("tile-stage-copies", "tile-assign-registers"),
+        ("guard depth",),
+        (
+            "the set of live values is copied at each guard; 1000 to 3500 instructions "
+            "for each pair of guards"
+        ),
+    ),
+    Reason(
         (),
-        ("depth", "carried depth", "if depth"),
+        ("depth", "carried depth", "if depth", "loop buffers", "guard depth"),
         (
             "upstream: whether an operation is dead is asked of each one, and looks "
             "at all that it contains; some ns for each pair of nested operations"
@@ -69,18 +109,18 @@ REASONS: tuple[Reason, ...] = (
         ),
     ),
     Reason(
-        ("tile-annotate-instructions",),
-        ("copies", "ifs"),
-        (
-            "the users of a buffer are searched for its channel at each copy to it; "
-            "18 instructions for each pair"
-        ),
-    ),
-    Reason(
         ("tile-plan-shared-memory",),
         ("buffers", "barriers"),
         (
             "each place in shared memory is compared with those before it; 60 "
+            "instructions for each pair"
+        ),
+    ),
+    Reason(
+        ("tile-verify-schedule",),
+        ("arguments",),
+        (
+            "each kind of access to an argument is compared with all others; 50 "
             "instructions for each pair"
         ),
     ),
@@ -101,11 +141,6 @@ REASONS: tuple[Reason, ...] = (
         ),
     ),
     Reason(
-        ("tile-insert-barriers",),
-        ("channels",),
-        ("the set of open accesses is copied at each branch; 9 us for each pair"),
-    ),
-    Reason(
         ("tile-verify-schedule",),
         ("barriers", "role channels"),
         ("each barrier is proved alone, in a walk of the kernel; 1.4 us for each pair"),
@@ -124,6 +159,14 @@ REASONS: tuple[Reason, ...] = (
         (
             "which of the loops ran is a part of a state: n^2 states, some "
             "microseconds each"
+        ),
+    ),
+    Reason(
+        ("tile-verify-schedule",),
+        ("while depth",),
+        (
+            "which of the loops ran is a part of a state: 8 n^2 states, and the work "
+            "for each grows with the depth: 8 us for each pair of a state and a loop"
         ),
     ),
     Reason(

@@ -26,7 +26,7 @@ using namespace tilews::tile;
 using namespace tilews::verifier;
 
 /// Whether `op` computes scalars and does nothing else.
-bool Guards::isScalar(Operation *op) const {
+bool Guards::isScalar(Operation *op) {
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return onlyComputes(branch);
   return op->getNumRegions() == 0 && !context.rules.isEvent(op) &&
@@ -34,7 +34,7 @@ bool Guards::isScalar(Operation *op) const {
 }
 
 /// Whether `branch` computes flags and does nothing else.
-bool Guards::onlyComputes(scf::IfOp branch) const {
+bool Guards::findOnlyComputes(scf::IfOp branch) {
   const TaskProgram &program = context.program;
   bool areFlags = llvm::all_of(branch.getResults(), [&](Value result) {
     return program.getNumber(result) < 0 || result.getType().isInteger(1);
@@ -47,6 +47,17 @@ bool Guards::onlyComputes(scf::IfOp branch) const {
                                  return !program.matters(&op) || isScalar(&op);
                                });
          });
+}
+
+/// Remembers the answers: each visit to a nest of branches asks for all of
+/// them.
+bool Guards::onlyComputes(scf::IfOp branch) {
+  auto known = computingBranches.find(branch);
+  if (known != computingBranches.end())
+    return known->second;
+  bool result = findOnlyComputes(branch);
+  computingBranches.insert({branch, result});
+  return result;
 }
 
 bool Guards::evaluate(Path &path, Operation *op) {
@@ -91,7 +102,7 @@ static bool onlyAddsKnowledge(const Rules &rules, Operation *op) {
 
 /// The one branch in `branch` that does anything, if it yields the same as
 /// `branch` wherever it is not taken.
-scf::IfOp Guards::findInner(scf::IfOp branch) const {
+scf::IfOp Guards::findInner(scf::IfOp branch) {
   const TaskProgram &program = context.program;
   auto matters = [&](Operation &op) { return program.matters(&op); };
   auto isEmpty = [&](scf::IfOp op) {

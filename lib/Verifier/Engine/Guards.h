@@ -40,9 +40,10 @@ public:
   Expr getWhole(Path &path, mlir::scf::IfOp branch);
 
 private:
-  bool isScalar(mlir::Operation *op) const;
-  bool onlyComputes(mlir::scf::IfOp branch) const;
-  mlir::scf::IfOp findInner(mlir::scf::IfOp branch) const;
+  bool isScalar(mlir::Operation *op);
+  bool findOnlyComputes(mlir::scf::IfOp branch);
+  bool onlyComputes(mlir::scf::IfOp branch);
+  mlir::scf::IfOp findInner(mlir::scf::IfOp branch);
   mlir::scf::IfOp getInner(mlir::scf::IfOp branch);
   bool evaluate(Path &path, mlir::Operation *op);
   bool mayJoin(Expr condition) const;
@@ -52,6 +53,7 @@ private:
   ScalarEvaluator &evaluator;
   bool isLean;
   llvm::DenseMap<mlir::Operation *, mlir::scf::IfOp> innerBranches;
+  llvm::DenseMap<mlir::Operation *, bool> computingBranches;
 };
 
 } // namespace tilews::verifier

@@ -57,10 +57,17 @@ struct InstructionChoice {
   }
 };
 
-/// The parts of a kernel that decide on TMA, found once for all of its copies.
+/// The parts of a kernel that decide on its copies, found once for all of them.
 struct KernelForm {
-  bool hasRoles;
-  bool hasPipeline;
+  explicit KernelForm(gpu::GPUFuncOp kernel);
+
+  bool hasRoles = false;
+  /// Whether a role may start the copies: the kernel has roles, or a loop to
+  /// pipeline. Only there does TMA save work.
+  bool hasPipeline = false;
+  /// The channel of each buffer that has one. A search of the users of a buffer
+  /// at each of its copies would be quadratic.
+  llvm::DenseMap<Value, ChannelOp> channels;
   /// The loops with a remark about their copies.
   llvm::SmallPtrSet<Operation *, 4> remarked = {};
 };
@@ -134,16 +141,14 @@ static LogicalResult checkGiven(Operation *op, InstKind given,
   return diag;
 }
 
-/// Whether a role may start the copies of a kernel: it has roles, or a loop to
-/// pipeline. Only there does TMA save work.
-static bool hasPipeline(gpu::GPUFuncOp kernel) {
-  return kernel
-      .walk([](Operation *op) {
-        return isa<SpecializeOp>(op) || op->hasAttr(TileDialect::kNumStages)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
+KernelForm::KernelForm(gpu::GPUFuncOp kernel) {
+  kernel.walk([&](Operation *op) {
+    hasRoles |= isa<SpecializeOp>(op);
+    hasPipeline |= hasRoles || op->hasAttr(TileDialect::kNumStages);
+    if (auto channel = dyn_cast<ChannelOp>(op))
+      for (Value buffer : channel.getBuffers())
+        channels[buffer] = channel;
+  });
 }
 
 /// Whether a remark should say that `op` does not become a `kind`. There is
@@ -208,10 +213,10 @@ static bool explainRows(CopyOp copy, Divisibility &divisibility) {
 
 /// Returns the channel that a copy to shared memory fills. Null if there is
 /// none.
-static ChannelOp getFilledChannel(CopyOp copy) {
+static ChannelOp getFilledChannel(CopyOp copy, const KernelForm &form) {
   AllocSharedOp alloc =
       isShared(copy.getDest()) ? getViewedAlloc(copy.getDest()) : nullptr;
-  return alloc ? getChannelOf(alloc.getBuffer()) : ChannelOp();
+  return alloc ? form.channels.lookup(alloc.getBuffer()) : ChannelOp();
 }
 
 /// Returns the instruction by which `producer` fills a channel.
@@ -233,7 +238,7 @@ static InstKind getKind(ProducerKind producer) {
 /// instruction that the channel names, because waits are lowered for that one.
 static void fitSchedule(CopyOp copy, const KernelForm &form,
                         InstructionChoice &choice) {
-  ChannelOp channel = getFilledChannel(copy);
+  ChannelOp channel = getFilledChannel(copy, form);
   if (!form.hasPipeline || !isShared(copy.getDest()) ||
       (form.hasRoles && !channel))
     llvm::erase(choice.candidates, InstKind::Tma);
@@ -293,7 +298,7 @@ LogicalResult tile::annotateInstructions(gpu::GPUFuncOp kernel) {
     if (failed(specialize.verifyTarget(*target)))
       return failure();
   Divisibility divisibility;
-  KernelForm form{!roles.empty(), hasPipeline(kernel)};
+  KernelForm form(kernel);
   for (InstructionOpInterface op : ops)
     if (failed(annotate(op, *target, divisibility, form)))
       return failure();
