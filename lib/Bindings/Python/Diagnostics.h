@@ -15,6 +15,17 @@
 #include <thread>
 #include <vector>
 
+/// Calls `function`, which locks the handlers of a context, without the
+/// interpreter lock: a thread that reports an error has locked them, and a
+/// handler in Python may wait for the interpreter there.
+template <typename Function>
+auto callWithoutPython(Function function) {
+  if (!PyGILState_Check())
+    return function();
+  nanobind::gil_scoped_release release;
+  return function();
+}
+
 /// Collects the diagnostics of a context during its life, as lines such as
 /// "gemm.mlir:3:1: error: ...". Only those of the thread that made the
 /// collector: other threads may compile in the same context. MLIR's own Python
@@ -23,11 +34,14 @@
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(MlirContext context)
-      : context(context), handler(mlirContextAttachDiagnosticHandler(
-                              context, handle, this, nullptr)) {}
+      : context(context), handler(callWithoutPython([&] {
+          return mlirContextAttachDiagnosticHandler(context, handle, this,
+                                                    nullptr);
+        })) {}
   DiagnosticCollector(const DiagnosticCollector &) = delete;
   ~DiagnosticCollector() {
-    mlirContextDetachDiagnosticHandler(context, handler);
+    callWithoutPython(
+        [&] { mlirContextDetachDiagnosticHandler(context, handler); });
   }
 
   /// A diagnostic and its notes.
