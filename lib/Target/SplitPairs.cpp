@@ -15,7 +15,7 @@
 // LLVM emits such instructions for sm_90 and later: sums, minima and maxima of
 // two integers of 16 bits. This pass splits them into scalars, for all versions
 // of ptxas, because drivers have assemblers of their own. Pairs of halves have
-// other instructions, and stay.
+// other instructions, and stay; LLVM's Scalarizer would split them, too.
 //
 //===----------------------------------------------------------------------===//
 

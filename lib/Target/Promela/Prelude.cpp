@@ -252,9 +252,9 @@ static constexpr llvm::StringLiteral kCopies = R"(
 chan copies[THREADS] = [QUEUE] of { short };
 byte groups[THREADS];
 byte last_copied[THREADS] = PLACES; /* the place of the last copy of the group */
-/* An empty group that no copy precedes is complete at once. Each wait is for
-   the first two groups, or for neither, where so many others come after them:
-   they become one. */
+/* An empty group that no copy precedes is complete at once. No wait leaves more
+   than MOST_PENDING groups pending, so the two oldest of two groups more end at
+   the same wait: they become one. */
 #define commit_group(t) \
   last_copied[t] = PLACES; \
   if \
@@ -267,7 +267,8 @@ byte last_copied[THREADS] = PLACES; /* the place of the last copy of the group *
     :: else -> groups[t]++ \
     fi \
   fi
-/* A copy to the place of the one before, as of the next row, ends with it. */
+/* Copies of one group to one place, such as the rows of a gather, end together:
+   the queue has one message for those that follow each other. */
 #define begin_copy(t, p) \
   if \
   :: last_copied[t] == p -> place[p].writers--; place[p].fills-- \

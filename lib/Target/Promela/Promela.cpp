@@ -123,7 +123,7 @@ findFilled(KernelReader &reader) {
 /// Returns whether anything has been written to a buffer, as an expression.
 static std::string getWritten(const ModelBuffer &buffer) {
   std::string written;
-  for (int64_t place = 0; place < buffer.versions * buffer.parts; ++place)
+  for (int64_t place = 0; place < buffer.getNumPlaces(); ++place)
     written += (place ? " || place[" : "place[") + buffer.name + " + " +
                std::to_string(place) + "].written";
   return written;
@@ -159,7 +159,7 @@ void ModelWriter::writeHead(ModelText &out) {
   for (const ModelBuffer &buffer : reader.getBuffers()) {
     out.comment(reader.getSource().getComment(buffer.op));
     out.line("#define " + buffer.name + " " + Twine(buffer.first));
-    // No kernel may read what it never fills.
+    // A kernel that never fills a buffer must not read it at all.
     out.line("#define was_written_" + buffer.name + " (" +
              (filled.contains(&buffer) ? getWritten(buffer) : "true") + ")");
   }

@@ -28,25 +28,28 @@ using namespace tilews::promela;
 
 /// Words of Promela, of C's preprocessor, and of the text before each model.
 static constexpr StringLiteral kReserved =
-    "GROUPS_END NEVER PRODUCES ROLES THREADS active apply apply_landing "
-    "arrivals arrive arrive_after_copies arrive_late assert assume atomic "
-    "barrier barrier_t begin_copy begin_fill begin_matmul begin_read "
-    "begin_store begin_update begin_wait begin_write below bit bool break "
-    "byte c_code c_decl c_expr c_state c_track ceildiv chan check "
-    "commit_group complete copies count d_step depart do done element else "
-    "empty enabled end end_fill end_fills end_late end_wait ended eval expect "
-    "false fence fence_late fi flight flight_t floordiv floormod flush for "
-    "full get_priority go_on_to_arrival goto groups hidden if in infeasible "
-    "init inline int is_fillable is_idle is_read_by_matmul is_read_by_store "
-    "is_readable is_updatable is_writable issued kernel land landing "
-    "landing_groups last_copied late "
-    "least len linux local ltl made matmuls most mtype nempty never nfull "
-    "notrace np_ od of own_variables pc_value phase pid place place_t "
-    "pop_copy printf printm priority proctype provided reader reader_t ready "
-    "room run see seen select set_priority short show skip slot slot_t stores "
-    "taken timeout tma trace true typedef unix unless unsigned until "
-    "until_all_landed until_landed wait_for_all_copies wait_for_copies "
-    "wait_for_matmuls wait_for_stores wait_late wrap xr xs";
+    "ARRIVE BARRIERS DEPTH END_FILL END_READ END_UPDATE END_WRITE FENCE "
+    "GROUP GROUPS_END MOST_PENDING NEVER PLACES PRODUCES QUEUE ROLES "
+    "THREADS WAIT active apply apply_landing arrivals arrive "
+    "arrive_after_copies arrive_late assert assume atomic barrier barrier_t "
+    "begin_copy begin_fill begin_matmul begin_read begin_store begin_update "
+    "begin_wait begin_write below bit bool break byte c_code c_decl c_expr "
+    "c_state c_track ceildiv chan check commit_group complete copies count "
+    "d_step depart do done element else empty enabled end end_fill "
+    "end_fills end_late end_wait end_write ended eval expect false fence "
+    "fence_late fi flight flight_t floordiv floormod flush for full "
+    "get_priority go_on_to_arrival goto groups hidden if in infeasible init "
+    "inline int is_aligned is_apart is_fillable is_idle is_inside "
+    "is_read_by_matmul is_read_by_store is_readable is_storable "
+    "is_updatable is_writable issued kernel land landing landing_groups "
+    "last_copied late least len linux local ltl made matmuls most mtype "
+    "nempty never nfull notrace np_ od of own_variables pc_value phase pid "
+    "place place_t pop_copy printf printm priority proctype provided reader "
+    "reader_t ready room run see seen select set_priority short show skip "
+    "slot slot_t store_cells stored_starts stores taken timeout tma trace "
+    "true typedef unix unless unsigned until until_all_landed until_landed "
+    "wait_for_all_copies wait_for_copies wait_for_matmuls wait_for_stores "
+    "wait_late wrap xr xs";
 
 /// The fields of the types in the text before each model.
 static constexpr StringLiteral kFields =

@@ -35,7 +35,8 @@ public:
   /// Returns `wish`, or the first of `wish_2`, `wish_3`, ... that is free in
   /// `role`, or everywhere.
   std::string makeName(llvm::StringRef wish, mlir::Operation *role = nullptr);
-  /// Returns such a name for a process. Spin takes no field of a type for it.
+  /// Returns such a name for a process that no field of a type has: Spin takes
+  /// the name of a process for the process wherever it stands.
   std::string makeProcessName(llvm::StringRef wish);
   /// Returns the line on which `op` begins, with its number.
   std::string getComment(mlir::Operation *op) const;

@@ -2,6 +2,7 @@
 
 import itertools
 import pathlib
+import re
 import shutil
 
 import pytest
@@ -237,6 +238,53 @@ def test_missing_spin(monkeypatch):
 def test_kernels_without_a_model():
     with pytest.raises(CompileError, match="about other blocks of a cluster"):
         spin.export_model((INPUTS / "shared_copies.mlir").read_text())
+
+
+#: Kernels whose models have all macros between them, and their models.
+SOURCES = [
+    (INPUTS / f"{name}.mlir").read_text()
+    for name in ("two_slots", "two_channels", "cp_async_arrivals", "async_matmuls")
+]
+MODELS = [spin.export_model(source) for source in SOURCES]
+#: Macros and types, but those that have the name of something in the kernel.
+DEFINED = {
+    word
+    for source, model in zip(SOURCES, MODELS, strict=True)
+    for word in re.findall(r"^(?:#define|typedef) (\w+)", model, re.MULTILINE)
+    if word != "KERNEL"
+    and not word.startswith("was_written_")
+    and not re.search(rf"[%@]{word}\b", source, re.IGNORECASE)
+}
+#: Kinds of messages, such as END_READ.
+DEFINED |= {
+    word
+    for model in MODELS
+    for kinds in re.findall(r"^mtype = \{(.*?)\}", model, re.MULTILINE | re.DOTALL)
+    for word in re.findall(r"\w+", kinds)
+}
+FIELDS = {
+    field
+    for model in MODELS
+    for fields in re.findall(r"typedef \w+ \{(.*?)\}", model, re.DOTALL)
+    for line in re.sub(r"/\*.*?\*/", "", fields, flags=re.DOTALL).split(";")
+    for field in re.findall(r"\w+", line)[1:]
+}
+
+
+@pytest.mark.parametrize("word", sorted(DEFINED))
+def test_values_have_no_name_of_a_macro(word):
+    """A buffer's name becomes a constant, in capitals, and a scalar's a variable."""
+    old = "full" if word.isupper() else "qs"
+    model = spin.export_model(re.sub(rf"%{old}\b", f"%{word.lower()}", TWO_SLOTS))
+    assert re.search(rf"\b{word}_2\b", model), model
+    assert f"int {word};" not in model
+
+
+@pytest.mark.parametrize("field", sorted(FIELDS))
+def test_roles_have_no_name_of_a_field(field):
+    model = spin.export_model(TWO_SLOTS.replace("@math", f"@{field}"))
+    assert f"proctype {field}(" not in model
+    assert "proctype load(" in model
 
 
 @needs_spin

@@ -78,8 +78,8 @@ class Pair:
     gpu.return
   }}"""
 
-    def arguments(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Bit patterns, distinct if the type has enough, and an empty result."""
+    def arguments(self, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Bit patterns, distinct if possible, an empty result, and the exact one."""
         dtype = np.dtype(ELEMENTS[self.element])
         count = math.prod(self.shape)
         rng = np.random.default_rng(seed)
@@ -93,7 +93,7 @@ class Pair:
             if dtype.kind == "f" and dtype.itemsize < 4:
                 bits = bits / 8
         x = bits.astype(dtype).reshape(self.shape)
-        return x, np.zeros_like(x)
+        return x, np.zeros_like(x), x
 
 
 def module(cases: "Sequence[Case]", target: str) -> str:
@@ -239,7 +239,7 @@ class Staged:
     gpu.return
   }}"""
 
-    def arguments(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def arguments(self, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The arguments, as for a :class:`Pair`."""
         pair = Pair(self.layout, self.layout, self.shape, self.element, self.threads)
         return pair.arguments(seed)
@@ -376,7 +376,7 @@ class Flip:
     def arguments(self, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The arguments of a :class:`Pair`, and the exact result."""
         pair = Pair(self.layout, self.layout, self.shape, self.element, self.threads)
-        x, y = pair.arguments(seed)
+        x, y, _ = pair.arguments(seed)
         return x, y, np.flip(x, self.axes)
 
 

@@ -9,10 +9,10 @@
 // on a member is translated into a layout of the buffer. It goes backward
 // through views, which place the same bytes, and through slots and subviews,
 // which are one version or part of the buffer. The translated layouts are tried
-// in order of strength. One fits if it gives every view a layout, and if every
-// operation that has requirements accepts the layout of its operand. Row-major
-// comes last; if even that does not fit, the error shows what stood against the
-// strongest demand.
+// in order of strength, and after them narrower panels. One fits if it gives
+// every view a layout, and if every operation that has requirements accepts the
+// layout of its operand. Row-major comes last; if even that does not fit, the
+// error shows what stood against the strongest demand.
 //
 //===----------------------------------------------------------------------===//
 

@@ -17,6 +17,7 @@
 // changes, and takes over all others. Two sets that come from one then have
 // most subtrees in common, at the same places, and `join` and `subtract` need
 // no look at these.
+// llvm::ImmutableSet shares nodes as well, but has no union and no difference.
 //
 //===----------------------------------------------------------------------===//
 
