@@ -19,6 +19,7 @@
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace tilews;
 

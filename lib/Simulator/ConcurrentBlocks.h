@@ -9,6 +9,7 @@
 #define TILEWS_LIB_SIMULATOR_CONCURRENTBLOCKS_H
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <condition_variable>
 #include <map>

@@ -13,6 +13,7 @@
 
 #include "tilews/Dialect/Tile/Analysis/Layout/ChoiceProblem.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -14,6 +14,7 @@
 
 #include "tilews/Layout/Tma.h"
 
+#include "llvm/Support/MathExtras.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

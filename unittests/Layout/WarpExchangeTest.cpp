@@ -16,6 +16,7 @@
 
 #include "tilews/Layout/WarpExchange.h"
 
+#include "llvm/Support/MathExtras.h"
 #include "gtest/gtest.h"
 
 #include <set>
@@ -272,7 +273,7 @@ TEST(WarpExchangeTest, WideLayoutsHoldRunsInALane) {
       continue;
     ++found;
     ASSERT_EQ(wide->getNumThreads(), layout.getNumThreads());
-    forEachPlace(*wide, 2, [&](int64_t t, int64_t v, Coords coords) {
+    forEachPlace(*wide, 2, [&](int64_t t, int64_t v, const Coords &coords) {
       Coords first = wide->getCoords(t, v / elements * elements, 2);
       EXPECT_EQ(first[1] % elements, 0);
       first[1] += v % elements;

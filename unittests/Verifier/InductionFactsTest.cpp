@@ -61,9 +61,9 @@ Assignment chooseValues(RandomExpressions &make) {
 }
 
 std::vector<Expr> chooseParts(RandomExpressions &make, unsigned number) {
-  std::vector<Expr> parts;
-  for (unsigned i = 0; i < number; ++i)
-    parts.push_back(make.getPart());
+  std::vector<Expr> parts(number);
+  for (Expr &part : parts)
+    part = make.getPart();
   return parts;
 }
 

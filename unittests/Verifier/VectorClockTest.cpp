@@ -25,8 +25,8 @@ using namespace tilews::verifier;
 
 namespace {
 
-constexpr unsigned kTasks = 3, kChannels = 2, kRows = 2, kPlaces = 3;
-constexpr unsigned kClocks = kTasks + kChannels;
+constexpr size_t kTasks = 3, kChannels = 2, kRows = 2, kPlaces = 3;
+constexpr size_t kClocks = kTasks + kChannels;
 
 /// Runs both kinds of clocks side by side.
 struct Execution {
@@ -35,9 +35,7 @@ struct Execution {
       getClock(task).fill();
   }
 
-  VectorClock getClock(unsigned owner) {
-    return {&words[owner * kRows], kRows};
-  }
+  VectorClock getClock(size_t owner) { return {&words[owner * kRows], kRows}; }
   void access(unsigned task, unsigned row, unsigned place) {
     uint64_t bit = uint64_t(1) << place;
     for (unsigned other = 0; other < kClocks; ++other)
@@ -73,7 +71,7 @@ TEST(VectorClockTest, AgreesWithAllEvents) {
       case 1:
         run.join(channel, task);
         break;
-      case 2:
+      default:
         run.join(task, channel);
         break;
       }

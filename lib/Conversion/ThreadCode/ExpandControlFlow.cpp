@@ -24,8 +24,10 @@
 
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Iterators.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Rewrite/PatternApplicator.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"

@@ -68,7 +68,7 @@ static SmallVector<Value> selectWords(RealEmitter &e, Value start) {
   for (uint32_t word : kTwoOverPi)
     words.push_back(e.integer(word));
   // Drops 1, 2 and 4 words, by the bits of the number of the first one.
-  for (int step : {4, 2, 1}) {
+  for (int64_t step : {4, 2, 1}) {
     Value bit = arith::AndIOp::create(b, start, e.integer(32 * step));
     Value isSet =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, e.integer(0));

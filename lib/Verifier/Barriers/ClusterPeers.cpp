@@ -168,16 +168,16 @@ void ClusterPeers::receive(State &state, BarrierSlot slot) const {
   const ClockRows &rows = knowledge.getRows();
   uint32_t senders = std::exchange(state[getWord(slot, Senders)], 0);
   uint64_t sent = std::exchange(state[getWord(slot, SenderPhases)], 0);
-  if (senders)
+  if (senders) {
     LDBG_OS([&](raw_ostream &os) {
       os << "slot " << slot.number << " of barrier " << slot.barrier
          << " receives copies from ranks ";
       VectorClockRef::printPlaces(os, senders);
     });
-  if (senders)
     knowledge.getArriving(state, slot)
         .learn(rows.getPeer(rows.getCompleted()),
                sent & getCoveredSlots(senders));
+  }
 }
 
 void ClusterPeers::synchronize(State &state) const {

@@ -14,6 +14,7 @@
 
 #include "Verifier/Symbolic/Expressions.h"
 
+#include "mlir/IR/Operation.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/STLExtras.h"

@@ -302,7 +302,7 @@ private:
     rewriter.setInsertionPoint(consumer.clones.at(reads.first));
     before[readers.earliest].push_back(
         WaitOp::create(rewriter, loc, channel.channel, channel.consumer,
-                       /*pending=*/IntegerAttr(), /*proxyFence=*/false));
+                       /*pending=*/IntegerAttr(), /*proxy_fence=*/false));
     rewriter.setInsertionPointAfter(consumer.clones.at(reads.second));
     after[readers.latest].push_back(
         ReleaseOp::create(rewriter, loc, channel.channel, channel.consumer));
