@@ -20,7 +20,7 @@
 #include "tilews/Target/DeviceModule.h"
 
 #include "tilews/Target/Assemble.h"
-#include "tilews/Target/SplitPairs.h"
+#include "tilews/Target/OptimizeLLVM.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -28,12 +28,10 @@
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
-#include "llvm/Transforms/Scalar/Scalarizer.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include <chrono>
 #include <csetjmp>
@@ -188,8 +186,11 @@ DeviceModule::create(gpu::GPUModuleOp module) {
   result->machine = std::move(*machine);
   if (failed(result->run("translate to LLVM IR",
                          [&] { return result->translate(module); })) ||
-      failed(
-          result->run("optimize LLVM IR", [&] { return result->optimize(); })))
+      failed(result->run("optimize LLVM IR", [&] {
+        optimizeLLVM(result->llvmModule, *result->machine, *target,
+                     module.getLoc());
+        return success();
+      })))
     return failure();
   return result;
 }
@@ -204,44 +205,6 @@ LogicalResult DeviceModule::translate(gpu::GPUModuleOp module) {
   static constexpr StringLiteral version = "amdhsa_code_object_version";
   if (target.isAMD() && !llvmModule->getModuleFlag(version))
     llvmModule->addModuleFlag(llvm::Module::Error, version, 500);
-  return success();
-}
-
-LogicalResult DeviceModule::optimize() {
-  llvm::LoopAnalysisManager loopAnalyses;
-  llvm::FunctionAnalysisManager functionAnalyses;
-  llvm::CGSCCAnalysisManager callGraphAnalyses;
-  llvm::ModuleAnalysisManager moduleAnalyses;
-  // Fragments are vectors from the start: there is nothing left to find in
-  // loops, nor elsewhere but for AMD's packed arithmetic on pairs.
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.LoopInterleaving = false;
-  tuning.SLPVectorization = target.isAMD();
-  llvm::PassBuilder builder(machine.get(), tuning);
-  // Fragments are long vectors, which code generators split badly. Pairs of
-  // halves stay: there are instructions for them.
-  builder.registerPipelineStartEPCallback([](llvm::ModulePassManager &passes,
-                                             llvm::OptimizationLevel) {
-    llvm::ScalarizerPassOptions options;
-    options.ScalarizeMinBits = 32;
-    passes.addPass(
-        llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass(options)));
-  });
-  if (target.isNVIDIA())
-    builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager &passes,
-                                               llvm::OptimizationLevel,
-                                               llvm::ThinOrFullLTOPhase) {
-      passes.addPass(llvm::createModuleToFunctionPassAdaptor(SplitPairsPass()));
-    });
-  builder.registerModuleAnalyses(moduleAnalyses);
-  builder.registerCGSCCAnalyses(callGraphAnalyses);
-  builder.registerFunctionAnalyses(functionAnalyses);
-  builder.registerLoopAnalyses(loopAnalyses);
-  builder.crossRegisterProxies(loopAnalyses, functionAnalyses,
-                               callGraphAnalyses, moduleAnalyses);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(*llvmModule, moduleAnalyses);
   return success();
 }
 

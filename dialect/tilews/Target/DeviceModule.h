@@ -64,7 +64,6 @@ public:
 private:
   DeviceModule(TargetInfo target, mlir::Location loc);
   llvm::LogicalResult translate(mlir::gpu::GPUModuleOp module);
-  llvm::LogicalResult optimize();
   /// Runs the code generator on a copy of the optimized module.
   mlir::FailureOr<std::string> generate(bool assembly);
   /// Runs `step`, which calls LLVM, and records its time. A fatal error of LLVM

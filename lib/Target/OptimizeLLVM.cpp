@@ -1,0 +1,158 @@
+//===- OptimizeLLVM.cpp - LLVM's optimizations for GPUs -------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// LLVM's usual pipeline, with two changes, and a check of its result.
+//
+// SimplifyCFG must not sink code that predecessors of a block share into a new
+// block. At the header of a loop it shares code of an iteration with code that
+// is before the loop:
+//
+//   before   entry: if (inside) x = load a        loop: barrier, use x
+//            latch: if (inside) x = load a        goto loop
+//   after    sunk:  x = load a                    from entry, and from latch
+//            loop:  barrier, use x                from entry, sunk and latch
+//
+// Lanes that load leave the natural loop {loop, latch}, and enter it again. If
+// the unroller then peels an iteration of that loop, they wait at another copy
+// of the barrier than the other lanes, forever.
+//
+// Other faults of this kind are looked for: a barrier that all lanes of a warp
+// reach together before, and only some after the optimizations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Target/OptimizeLLVM.h"
+
+#include "tilews/Target/LaneConvergence.h"
+#include "tilews/Target/SplitPairs.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Scalar/Scalarizer.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include <mutex>
+
+using namespace mlir;
+using namespace tilews;
+
+/// Turns off the sinking, unless the command line asks for it: PassBuilder has
+/// no parameter for it.
+static void keepLoopHeaders() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    constexpr StringLiteral name = "sink-common-insts";
+    llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup(name);
+    if (option && option->getNumOccurrences() == 0)
+      option->addOccurrence(/*pos=*/0, name, "false");
+  });
+}
+
+namespace {
+
+/// A pipeline of LLVM, with the analyses that belong to it.
+class Optimizer {
+public:
+  Optimizer(llvm::TargetMachine &machine, const TargetInfo &target,
+            bool unroll);
+
+  void run(llvm::Module &module, llvm::OptimizationLevel level) {
+    builder.buildPerModuleDefaultPipeline(level).run(module, moduleAnalyses);
+  }
+
+  /// Where a call is in the source, so that copies of it are one.
+  using Place = std::pair<const llvm::Value *, const llvm::DILocation *>;
+  /// Returns the convergent calls that lanes may make apart.
+  DenseSet<Place> findDivergentCalls(llvm::Module &module);
+
+private:
+  static llvm::PipelineTuningOptions getTuning(const TargetInfo &target,
+                                               bool unroll);
+
+  unsigned numLanes;
+  llvm::LoopAnalysisManager loopAnalyses;
+  llvm::FunctionAnalysisManager functionAnalyses;
+  llvm::CGSCCAnalysisManager callGraphAnalyses;
+  llvm::ModuleAnalysisManager moduleAnalyses;
+  llvm::PassBuilder builder;
+};
+
+} // namespace
+
+llvm::PipelineTuningOptions Optimizer::getTuning(const TargetInfo &target,
+                                                 bool unroll) {
+  // Fragments are vectors from the start: there is nothing left to find in
+  // loops, nor elsewhere but for AMD's packed arithmetic on pairs.
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.LoopInterleaving = false;
+  tuning.LoopUnrolling = unroll;
+  tuning.SLPVectorization = target.isAMD();
+  return tuning;
+}
+
+Optimizer::Optimizer(llvm::TargetMachine &machine, const TargetInfo &target,
+                     bool unroll)
+    : numLanes(target.warpSize), builder(&machine, getTuning(target, unroll)) {
+  keepLoopHeaders();
+  // Fragments are long vectors, which code generators split badly. Pairs of
+  // halves stay: there are instructions for them.
+  builder.registerPipelineStartEPCallback([](llvm::ModulePassManager &passes,
+                                             llvm::OptimizationLevel) {
+    llvm::ScalarizerPassOptions options;
+    options.ScalarizeMinBits = 32;
+    passes.addPass(
+        llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass(options)));
+  });
+  if (target.isNVIDIA())
+    builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager &passes,
+                                               llvm::OptimizationLevel,
+                                               llvm::ThinOrFullLTOPhase) {
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(SplitPairsPass()));
+    });
+  builder.registerModuleAnalyses(moduleAnalyses);
+  builder.registerCGSCCAnalyses(callGraphAnalyses);
+  builder.registerFunctionAnalyses(functionAnalyses);
+  builder.registerLoopAnalyses(loopAnalyses);
+  builder.crossRegisterProxies(loopAnalyses, functionAnalyses,
+                               callGraphAnalyses, moduleAnalyses);
+}
+
+DenseSet<Optimizer::Place> Optimizer::findDivergentCalls(llvm::Module &module) {
+  DenseSet<Place> places;
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      for (llvm::CallBase *call :
+           tilews::findDivergentCalls(function, functionAnalyses, numLanes))
+        places.insert({call->getCalledOperand(), call->getDebugLoc().get()});
+  return places;
+}
+
+void tilews::optimizeLLVM(std::unique_ptr<llvm::Module> &module,
+                          llvm::TargetMachine &machine,
+                          const TargetInfo &target, Location loc) {
+  std::unique_ptr<llvm::Module> original = llvm::CloneModule(*module);
+  {
+    Optimizer optimizer(machine, target, /*unroll=*/true);
+    auto before = optimizer.findDivergentCalls(*module);
+    optimizer.run(*module, llvm::OptimizationLevel::O3);
+    auto after = optimizer.findDivergentCalls(*module);
+    if (llvm::all_of(after, [&](auto place) { return before.contains(place); }))
+      return;
+  }
+  emitRemark(loc, "tile-llvm-0001: the kernels are compiled with fewer "
+                  "optimizations of LLVM: with all of them, lanes of a warp "
+                  "reach a barrier apart");
+  module = std::move(original);
+  Optimizer(machine, target, /*unroll=*/false)
+      .run(*module, llvm::OptimizationLevel::O1);
+}
