@@ -226,7 +226,7 @@ def softmax_row(
     row = tl.grid(X.shape[0])
     x = tl.load(X[row, 0], (1, COLUMNS), pad=-math.inf).to(tl.f32)
     e = tl.exp(x - tl.max(x, 1, keepdims=True))
-    Y[row, 0] = (e / tl.sum(e, 1, keepdims=True)).to(Y.dtype)
+    Y[row, 0] = (e * (1.0 / tl.sum(e, 1, keepdims=True))).to(Y.dtype)
 
 
 @tilews.kernel
@@ -248,9 +248,10 @@ def softmax_tiles(
         e = tl.sum(tl.exp(x - higher), 1, keepdims=True)
         total = total * tl.exp(top - higher) + e
         top = higher
+    scale = 1.0 / total
     for j in tl.range(tl.cdiv(N, COLUMNS)):
         x = tl.load(X[row, j * COLUMNS], (1, COLUMNS)).to(tl.f32)
-        Y[row, j * COLUMNS] = (tl.exp(x - top) / total).to(Y.dtype)
+        Y[row, j * COLUMNS] = (tl.exp(x - top) * scale).to(Y.dtype)
 
 
 def compile_softmax(target: str, dtype: str, config: SoftmaxConfig) -> Any:
