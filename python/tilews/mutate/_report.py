@@ -170,27 +170,29 @@ def _proved(results: Results) -> str:
         for each in verdicts[1:]:
             if each.exclusion and not each.equivalent:
                 found[each.exclusion].append((f"{kernel} ({form})", each))
+    texts = {**EXCLUSIONS, NONE: _NOT_EXCLUDED}
+    parts = [
+        f"### {name}\n\n{text}\n\n{_count(len(found[name]))}.{_by_message(found[name])}"
+        for name, text in texts.items()
+    ]
+    return "\n\n".join([_PROVED, *parts])
+
+
+def _by_message(found: list[tuple[str, Verdict]]) -> str:
+    """A table of mutants by class and by what the simulator finds."""
     groups: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
-    for where, each in found[NONE]:
+    for where, each in found:
         what = headline(each.simulator or "")
         groups[each.mutation, what].append(f"`{each.id}` of {where}")
+    if not groups:
+        return ""
+    head = ["class", "what the simulator finds", "mutants", "the first of them"]
     rows = [
         [f"`{mutation}`", what, str(len(ids)), ids[0]]
         for (mutation, what), ids in groups.items()
     ]
-    head = ["class", "what the simulator finds", "mutants", "the first of them"]
-    parts = [
-        _PROVED,
-        *(
-            f"### {name}\n\n{text}\n\n{_count(len(found[name]))}."
-            for name, text in EXCLUSIONS.items()
-        ),
-        f"### {NONE}\n\n{_NOT_EXCLUDED}\n\n{_count(len(found[NONE]))}.",
-    ]
-    if rows:
-        lines = [head, ["---"] * len(head), *rows]
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    return "\n\n".join(parts)
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 _INTRODUCTION = """\

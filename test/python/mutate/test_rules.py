@@ -11,6 +11,9 @@ from tilews.mutate._equivalent import argue
 from tilews.mutate._exclusions import exclusion
 from tilews.mutate._random_mutants import RandomMutant, RandomMutants
 
+_COVERED = "the-next-fence-covers-it"
+_GROUPS = "more-or-earlier-groups"
+
 
 @pytest.fixture(scope="module")
 def mutants():
@@ -37,6 +40,24 @@ def mutants():
         ("view-prelude sm_80", "barriers", "select:select.1"),
         # the-next-release-comes-later: two waits for the channel, one of them changed.
         ("sequential sm_90a", "channels", "slot:acquire.0"),
+        # the-next-fence-covers-it: the slots are filled again, and no channel with a
+        # fence comes between.
+        ("attention sm_90a", "barriers", "drop:proxy_fence.0"),
+        ("sequential sm_90a", "barriers", "drop:proxy_fence.0"),
+        # the-fence-covers-as-much: the fence comes before the matmul that reads.
+        ("attention sm_90a", "barriers", "move-earlier:proxy_fence.2"),
+        # out-of-the-way and within-an-iteration: an arrival before its fence.
+        ("sequential sm_90a", "barriers", "move-earlier:mbarrier_arrive.1"),
+        # expected-before-sent: the previous phase may be incomplete.
+        ("nested sm_90a", "barriers", "move-earlier:mbarrier_arrive.1"),
+        # more-or-earlier-groups: a wait covers a group less.
+        ("around sm_80", "barriers", "drop:commit_group.0"),
+        ("around sm_80", "channels", "move-in:commit_group.1"),
+        ("gemm sm_80", "barriers", "move-earlier:commit_group.0"),
+        # nothing-else-uses-it: other operations have scratch memory, too.
+        ("attention sm_80", "barriers", "move-earlier:barrier.0"),
+        # order-is-kept: the copy from a buffer is under way when stores change it.
+        ("nested sm_90a", "barriers", "move-later:barrier.1"),
     ],
 )
 def test_faults_are_not_called_equivalent(mutants, kernel, form, prefix):
@@ -52,6 +73,69 @@ def test_faults_are_not_called_equivalent(mutants, kernel, form, prefix):
         if verdict.simulator is not None:
             assert argue([each], judge) is None
     assert outcomes["both"] + outcomes["verifier"], outcomes
+
+
+@pytest.mark.parametrize(
+    "kernel, form, prefix, rule",
+    [
+        # Nobody fills the slot again.
+        ("attention sm_90a", "barriers", "drop:proxy_fence.0", _COVERED),
+        ("attention sm_90a", "barriers", "move-later:proxy_fence.1", _COVERED),
+        # The release of the other channel has a fence as well.
+        ("guarded-part sm_90a", "barriers", "drop:proxy_fence.0", _COVERED),
+        ("guarded-part sm_90a", "barriers", "other-branch:proxy_fence.0", _COVERED),
+        # Over a conversion through scratch memory, and over the barrier before it.
+        (
+            "attention sm_90a",
+            "barriers",
+            "move-earlier:proxy_fence.1",
+            "the-fence-covers-as-much",
+        ),
+        # A wait before a fence, and an arrival after it.
+        (
+            "nested sm_90a",
+            "barriers",
+            "move-earlier:mbarrier_wait.0",
+            "within-an-iteration",
+        ),
+        (
+            "attention sm_90a",
+            "barriers",
+            "move-later:mbarrier_arrive.2",
+            "within-an-iteration",
+        ),
+        # The slot has no previous phase, or a complete one.
+        (
+            "attention sm_90a",
+            "barriers",
+            "move-earlier:mbarrier_arrive.1",
+            "expected-before-sent",
+        ),
+        (
+            "guarded-part sm_90a",
+            "barriers",
+            "move-earlier:mbarrier_arrive.1",
+            "expected-before-sent",
+        ),
+        # A while loop, whose launches prove nothing.
+        ("around sm_80", "channels", "move-later:commit_group.2", _GROUPS),
+        ("around sm_80", "barriers", "move-earlier:commit_group.3", _GROUPS),
+        ("around sm_80", "barriers", "move-in:commit_group.1", _GROUPS),
+        ("around sm_80", "barriers", "move-later:barrier.0", "nothing-else-uses-it"),
+        # Over a fence, which each thread executes for itself.
+        ("nested sm_90a", "barriers", "move-earlier:barrier.1", "order-is-kept"),
+        ("sequential sm_90a", "barriers", "move-earlier:barrier.1", "order-is-kept"),
+    ],
+)
+def test_a_rule_covers_a_mutant(mutants, kernel, form, prefix, rule):
+    judge = mutants._get_judge(kernel)
+    module = mutants._get_forms(kernel)[form]
+    found = [
+        argue([each], judge)
+        for each in mutate.mutants(module, [prefix.partition(":")[0]])
+        if re.sub(r"-\d+\.", ".", each.id) == prefix
+    ]
+    assert rule in found, found
 
 
 def test_scalars_from_beyond_an_array_are_excluded(mutants):
