@@ -235,14 +235,15 @@ def _body(op: ir.Operation, region: int = 0) -> list[ir.Operation]:
 
 def _pending_of(op: ir.Operation) -> int | None:
     """How many groups a wait leaves under way; None for other operations."""
-    if op.name == "tile.copy_group_wait" or "pending" in op.attributes:
-        return ir.IntegerAttr(op.attributes["pending"]).value
-    if op.name != "tile.wait":
+    if op.name not in ("tile.copy_group_wait", "tile.wait"):
         return None
+    if "pending" in op.attributes:
+        return ir.IntegerAttr(op.attributes["pending"]).value
     channel = _edits.defining(op.operands[0])
     # Such a wait closes a group and waits for all, unless there are only stores.
-    has_copies = channel is not None and "simt" not in str(channel.attributes)
-    return 0 if has_copies else None
+    if channel is None or "simt" in str(channel.attributes["producer"]):
+        return None
+    return 0
 
 
 class _Groups:

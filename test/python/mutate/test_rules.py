@@ -6,9 +6,11 @@ import re
 import pytest
 
 from kernels.mutation import mutation_seeds
-from tilews import mutate
+from tilews import ir, mutate
+from tilews.mutate import _edits
 from tilews.mutate._equivalent import argue
 from tilews.mutate._exclusions import exclusion
+from tilews.mutate._order import are_waited_for
 from tilews.mutate._random_mutants import RandomMutant, RandomMutants
 
 _COVERED = "the-next-fence-covers-it"
@@ -155,3 +157,97 @@ def test_an_endless_replay_is_no_fault(mutants):
     _, outcome, reason = mutants.explain(chosen)
     assert outcome in ("refused", "verifier"), reason
     assert "endless" not in reason
+
+
+#: Two groups of copies and waits for them, in the order of `body`.
+_GROUPS_KERNEL = """
+!slot = memref<64xf32, #gpu.address_space<workgroup>>
+!source = memref<64xf32>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {{
+  gpu.func @k(%a: memref<64xf32>, %n: index, %on: i1, %go: i1) kernel
+      attributes {{tile.threads = 64 : i32}} {{
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = tile.alloc_shared : !slot
+    %stores = tile.channel() {{producer = #tile.producer<simt>}} -> !tile.channel<1>
+    %copies = tile.channel() {{producer = #tile.producer<cp_async>}} -> !tile.channel<1>
+    %p = tile.cursor : !tile.cursor<1>
+    {body}
+    gpu.return
+  }}
+}}
+"""
+_COPY = (
+    "tile.copy %a to %s {tile.inst = #tile.inst<cp_async>} : memref<64xf32> to !slot"
+)
+_WHILE = "scf.while : () -> () { scf.condition(%go) } do {"
+_WAIT = "tile.copy_group_wait {pending = 0 : i64}"
+_LEAVE_ONE = "tile.copy_group_wait {pending = 1 : i64}"
+_COMMIT = "tile.commit_group"
+
+
+@pytest.mark.parametrize(
+    "body, other, is_covered",
+    [
+        ([_COPY, _COMMIT, _WAIT], [_COPY, _COMMIT, _COMMIT, _WAIT], True),
+        ([_COPY, _COMMIT, _WAIT], [_COPY, _WAIT, _COMMIT], False),
+        # An empty group makes a wait leave less.
+        ([_COPY, _COMMIT, _LEAVE_ONE], [_COPY, _COMMIT, _COMMIT, _LEAVE_ONE], True),
+        ([_COPY, _COMMIT, _COMMIT, _LEAVE_ONE], [_COPY, _COMMIT, _LEAVE_ONE], False),
+        # Matmuls are no copies.
+        (
+            [_COPY, _COMMIT, "tile.gemm_wait {pending = 0 : i64}", _WAIT],
+            [_COPY, "tile.gemm_wait {pending = 0 : i64}", _WAIT, _COMMIT],
+            False,
+        ),
+        # A wait for stores closes no group and waits for none; one for copies does.
+        (
+            [_COPY, _COMMIT, "tile.wait %stores[%p] : !tile.channel<1>", _WAIT],
+            [_COPY, "tile.wait %stores[%p] : !tile.channel<1>", _WAIT, _COMMIT],
+            False,
+        ),
+        (
+            [_COPY, _COMMIT, "tile.wait %copies[%p] : !tile.channel<1>", _WAIT],
+            [_COPY, "tile.wait %copies[%p] : !tile.channel<1>", _WAIT, _COMMIT],
+            True,
+        ),
+        # On the path without the guard, and on the one without iterations.
+        (
+            [_COPY, "scf.if %on {", "}", _COMMIT, _WAIT],
+            [_COPY, "scf.if %on {", _COMMIT, "}", _WAIT],
+            False,
+        ),
+        (
+            [_COPY, _COMMIT, "scf.for %i = %c0 to %n step %c1 {", "}", _WAIT],
+            [_COPY, "scf.for %i = %c0 to %n step %c1 {", _COMMIT, "}", _WAIT],
+            False,
+        ),
+        # The next iteration waits, and closes the group before or after that.
+        (
+            ["scf.for %i = %c0 to %n step %c1 {", _WAIT, _COPY, _COMMIT, "}"],
+            ["scf.for %i = %c0 to %n step %c1 {", _COMMIT, _WAIT, _COPY, "}"],
+            True,
+        ),
+        (
+            ["scf.for %i = %c0 to %n step %c1 {", _WAIT, _COPY, _COMMIT, "}"],
+            ["scf.for %i = %c0 to %n step %c1 {", _WAIT, _COMMIT, _COPY, "}"],
+            False,
+        ),
+        (
+            [_WHILE, _WAIT, _COPY, _COMMIT, "scf.yield", "}"],
+            [_WHILE, _WAIT, _COMMIT, _COPY, "scf.yield", "}"],
+            False,
+        ),
+    ],
+)
+def test_groups_are_counted_on_all_paths(body, other, is_covered):
+    with ir.Context(), ir.Location.unknown():
+        modules = [
+            ir.Module.parse(_GROUPS_KERNEL.format(body="\n".join(each)))
+            for each in (body, other)
+        ]
+        kernels = [
+            next(op for op in _edits.walk(each.operation) if op.name == "gpu.func")
+            for each in modules
+        ]
+        assert are_waited_for(*kernels) is is_covered
