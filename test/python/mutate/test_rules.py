@@ -12,6 +12,7 @@ from tilews.mutate._equivalent import argue
 from tilews.mutate._exclusions import exclusion
 from tilews.mutate._order import are_waited_for
 from tilews.mutate._random_mutants import RandomMutant, RandomMutants
+from tilews.mutate._report import percent
 
 _COVERED = "the-next-fence-covers-it"
 _GROUPS = "more-or-earlier-groups"
@@ -148,6 +149,27 @@ def test_scalars_from_beyond_an_array_are_excluded(mutants):
     assert edits[0].op.name == "memref.load"
     assert exclusion(edits, found) == "bounds"
     assert exclusion(edits, found.replace("memref", "tile")) == "no exclusion"
+
+
+def test_contents_do_not_depend_on_the_timing(mutants):
+    """Otherwise the fault would be one of synchronization, which has no exclusion."""
+
+    def depends(kernel, prefix):
+        judge = mutants._get_judge(kernel)
+        module = mutants._get_forms(kernel)["barriers"]
+        return [
+            judge._depends_on_timing(each.module)
+            for each in mutate.mutants(module, [prefix.partition(":")[0]])
+            if each.id.startswith(prefix) and judge.simulate(each.module)
+        ]
+
+    assert False in depends("nested sm_80", "slot:slot")
+    # The math role reads what has landed, or what has not.
+    assert True in depends("gemm sm_90a", "drop:mbarrier_wait")
+
+
+def test_shares_are_rounded_down():
+    assert [percent(each) for each in (1.0, 0.9999, 0.5)] == ["100.0", "99.9", "50.0"]
 
 
 def test_an_endless_replay_is_no_fault(mutants):
