@@ -159,14 +159,17 @@ Outcome ChannelAccesses::checkRead(const State &state, unsigned task,
   return Outcome::Done;
 }
 
-/// An access to a region that other roles access in the same transaction.
+/// An access to regions that other roles access in the same transaction.
 Outcome ChannelAccesses::contest(State &state, unsigned task, Operation *op,
                                  const SlotAccess &access, ChannelCursor cursor,
                                  Finding &finding) const {
-  if (!access.region)
-    return Outcome::Done;
-  if (!parts.clocks.isAccessOrdered(state, task, access, cursor)) {
-    bool isCertain = model.regions[*access.region].isCertain;
+  bool isCertain = false, isOrdered = true;
+  for (unsigned region : access.regions)
+    if (!parts.clocks.isAccessOrdered(state, task, access, region, cursor)) {
+      isOrdered = false;
+      isCertain |= model.regions[region].isCertain;
+    }
+  if (!isOrdered) {
     finding = {op, (model.taskNames[task] +
                     (access.writes ? " writes to slot " : " reads slot ") +
                     Twine(model.getSlot(cursor)) + " of a channel, which " +
@@ -177,7 +180,8 @@ Outcome ChannelAccesses::contest(State &state, unsigned task, Operation *op,
     finding.isSuspicion = !isCertain;
     return Outcome::Wrong;
   }
-  parts.clocks.addAccess(state, task, access, cursor);
+  for (unsigned region : access.regions)
+    parts.clocks.addAccess(state, task, access, region, cursor);
   return Outcome::Done;
 }
 

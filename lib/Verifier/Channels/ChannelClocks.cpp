@@ -108,9 +108,8 @@ void ChannelClocks::addWait(State &state, unsigned task,
 }
 
 bool ChannelClocks::isAccessOrdered(const State &state, unsigned task,
-                                    const SlotAccess &access,
+                                    const SlotAccess &access, unsigned region,
                                     ChannelCursor slot) const {
-  unsigned region = *access.region;
   uint64_t bit = model.getSlotBit(slot);
   VectorClockRef clock = getTask(state, task);
   if (!clock.contains(getRow(region, Writes), bit))
@@ -126,11 +125,10 @@ bool ChannelClocks::isAccessOrdered(const State &state, unsigned task,
 }
 
 void ChannelClocks::addAccess(State &state, unsigned task,
-                              const SlotAccess &access,
+                              const SlotAccess &access, unsigned region,
                               ChannelCursor slot) const {
   RegionRow row = access.isAtomic ? Updates : access.writes ? Writes : Reads;
-  forget(state, getRow(*access.region, row, task), model.getSlotBit(slot),
-         task);
+  forget(state, getRow(region, row, task), model.getSlotBit(slot), task);
 }
 
 //===----------------------------------------------------------------------===//

@@ -64,10 +64,11 @@ public:
   /// Whether all earlier accesses that conflict with one by `task` to a
   /// contested region happen-before it.
   bool isAccessOrdered(const State &state, unsigned task,
-                       const SlotAccess &access, ChannelCursor slot) const;
-  /// No other clock contains this access.
+                       const SlotAccess &access, unsigned region,
+                       ChannelCursor slot) const;
+  /// No other clock contains this access to a contested region.
   void addAccess(State &state, unsigned task, const SlotAccess &access,
-                 ChannelCursor slot) const;
+                 unsigned region, ChannelCursor slot) const;
 
   /// Renumbers the slots of a channel from `first` on.
   void rotate(State &state, unsigned channel, int64_t first) const;

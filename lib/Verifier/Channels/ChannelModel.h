@@ -44,8 +44,8 @@ struct SlotAccess {
   bool isMetadata;
   /// The number in `Channel::writes`, if it writes.
   unsigned write = 0;
-  /// The number in `ChannelModel::regions`, if clocks order it.
-  std::optional<unsigned> region = {};
+  /// The numbers in `ChannelModel::regions` if clocks order it.
+  llvm::SmallVector<unsigned, 1> regions = {};
 };
 
 /// A part of the slots of one buffer that several roles access, and that

@@ -11,18 +11,19 @@
 //   * several consumers, which hold a slot at the same time;
 //   * a role that is neither producer nor consumer.
 //
-// The accesses to one buffer are divided into regions: the components of the
-// relation "may have bytes in common". A region is contested if two roles in it
-// conflict. Two warpgroups that each load and store their half of a slot make
-// two regions, and none is contested.
+// A contested region is a set of accesses to one buffer, of which each two may
+// have bytes in common, and two conflict. Two warpgroups that each load and
+// store their half of a slot have none. If the store of the first one overlaps
+// the other half, it makes a region with the accesses to that half; the loads
+// of its own half have no part in it. The regions are maximal cliques of the
+// relation "may have bytes in common", until each conflict is in one. A
+// fault is certain if all conflicting accesses of its region overlap always.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Verifier/Channels/ContestedRegions.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
-
-#include "llvm/ADT/EquivalenceClasses.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -59,7 +60,6 @@ void ContestedRegions::dropOrdered(const ChannelModel::Channel &channel,
 void ContestedRegions::addRegion(ChannelModel &model, unsigned channel,
                                  const FillParts &parts,
                                  ArrayRef<RoleAccess> accesses) {
-  bool isContested = false;
   ContestedRegion region{channel, /*isCertain=*/true, /*asyncReaders=*/0};
   for (const RoleAccess &each : accesses) {
     auto gemm = dyn_cast<MatmulOpInterface>(each.op);
@@ -67,16 +67,27 @@ void ContestedRegions::addRegion(ChannelModel &model, unsigned channel,
                    hasInst(each.op, InstKind::Tma);
     region.asyncReaders |= uint64_t(each.reads && isAsync) << each.task;
     for (const RoleAccess &other : accesses)
-      if (each.conflictsWith(other)) {
-        isContested = true;
+      if (each.conflictsWith(other))
         region.isCertain &= parts.overlapAlways(each.part, other.part);
-      }
+    model.events.at(each.op).accesses[each.index].regions.push_back(
+        model.regions.size());
   }
-  if (!isContested)
-    return;
-  for (const RoleAccess &each : accesses)
-    model.events.at(each.op).accesses[each.index].region = model.regions.size();
   model.regions.push_back(region);
+}
+
+/// Returns a maximal set of accesses with `first` and `second`, of which each
+/// two may have bytes in common.
+SmallVector<ContestedRegions::RoleAccess>
+ContestedRegions::grow(const BufferAccesses &buffer, const FillParts &parts,
+                       const RoleAccess &first, const RoleAccess &second) {
+  SmallVector<RoleAccess> found = {first, second};
+  for (const RoleAccess &each : buffer.accesses)
+    if (&each != &first && &each != &second &&
+        llvm::all_of(found, [&](const RoleAccess &other) {
+          return parts.overlap(each.part, other.part);
+        }))
+      found.push_back(each);
+  return found;
 }
 
 void ContestedRegions::assignBuffer(ChannelModel &model, unsigned channel,
@@ -85,18 +96,18 @@ void ContestedRegions::assignBuffer(ChannelModel &model, unsigned channel,
   for (auto [access, shared] : llvm::zip_equal(buffer.accesses, buffer.shared))
     access.part = parts.add(access.op, access.task, shared);
   dropOrdered(model.channels[channel], buffer);
-  llvm::EquivalenceClasses<unsigned> classes;
-  for (const RoleAccess &each : buffer.accesses) {
-    classes.insert(each.part);
+  auto sharesRegion = [&](const RoleAccess &one, const RoleAccess &other) {
+    ArrayRef<unsigned> regions =
+        model.events.at(other.op).accesses[other.index].regions;
+    return llvm::any_of(
+        model.events.at(one.op).accesses[one.index].regions,
+        [&](unsigned region) { return llvm::is_contained(regions, region); });
+  };
+  for (const RoleAccess &one : buffer.accesses)
     for (const RoleAccess &other : buffer.accesses)
-      if (parts.overlap(each.part, other.part))
-        classes.unionSets(each.part, other.part);
-  }
-  llvm::MapVector<unsigned, SmallVector<RoleAccess>> regions;
-  for (const RoleAccess &each : buffer.accesses)
-    regions[classes.getLeaderValue(each.part)].push_back(each);
-  for (auto &[leader, accesses] : regions)
-    addRegion(model, channel, parts, accesses);
+      if (&one < &other && one.conflictsWith(other) &&
+          parts.overlap(one.part, other.part) && !sharesRegion(one, other))
+        addRegion(model, channel, parts, grow(buffer, parts, one, other));
 }
 
 void ContestedRegions::assign(ChannelModel &model) {

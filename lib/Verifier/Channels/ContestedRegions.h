@@ -48,6 +48,10 @@ private:
                           BufferAccesses &buffer);
   static void assignBuffer(ChannelModel &model, unsigned channel,
                            BufferAccesses &buffer);
+  static llvm::SmallVector<RoleAccess> grow(const BufferAccesses &buffer,
+                                            const FillParts &parts,
+                                            const RoleAccess &first,
+                                            const RoleAccess &second);
   static void addRegion(ChannelModel &model, unsigned channel,
                         const FillParts &parts,
                         llvm::ArrayRef<RoleAccess> accesses);

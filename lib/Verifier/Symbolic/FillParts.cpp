@@ -22,6 +22,7 @@
 
 #include "Verifier/Symbolic/FillParts.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <numeric>
@@ -31,12 +32,33 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-/// The region of the version of a buffer that an access names.
+/// Whether an access names all elements of its memory.
+static bool isWhole(const SharedAccess &access) {
+  ArrayRef<int64_t> shape =
+      cast<MemRefType>(access.operand->get().getType()).getShape();
+  return access.region && ArrayRef(access.region->sizes) == shape &&
+         llvm::all_of(access.region->offsets, [](OpFoldResult offset) {
+           return isConstantIntValue(offset, 0);
+         });
+}
+
+/// The region of the version of a buffer that an access names. A view has all
+/// bytes of its buffer: an access to all of the view is one to all of them.
 std::optional<SmallVector<FillParts::Range, 4>>
 FillParts::getRanges(const SharedAccess &access) {
-  Operation *source = access.operand->get().getDefiningOp();
-  if (!isa_and_present<AllocSharedOp, SlotOp>(source) || !access.region)
+  Value memory = access.operand->get();
+  while (auto view = memory.getDefiningOp<ViewOp>())
+    memory = view.getSource();
+  if (!isa_and_present<AllocSharedOp, SlotOp>(memory.getDefiningOp()) ||
+      !access.region)
     return std::nullopt;
+  if (memory != access.operand->get()) {
+    if (!isWhole(access))
+      return std::nullopt;
+    return llvm::map_to_vector<4>(
+        cast<MemRefType>(memory.getType()).getShape(),
+        [](int64_t size) { return Range{LinearOffset{}, size}; });
+  }
   SmallVector<Range, 4> ranges;
   for (auto [offset, size] :
        llvm::zip_equal(access.region->offsets, access.region->sizes))
@@ -169,6 +191,7 @@ unsigned FillParts::add(Operation *op, unsigned task,
                   /*freshLoop=*/{},
                   /*isSteady=*/false,
                   Type(),
+                  access.operand->get().getType(),
                   getRanges(access)};
   if (auto store = dyn_cast<StoreOp>(op))
     write.stored = store.getValue().getType();
@@ -227,7 +250,7 @@ bool FillParts::clash(unsigned a, unsigned b) const {
   if (x.isScattered || y.isScattered)
     return true;
   if (a != b && (isCopy(a) || isCopy(b) || !x.stored || x.stored != y.stored ||
-                 !x.ranges || !y.ranges))
+                 x.memory != y.memory || !x.ranges || !y.ranges))
     return true;
   // The elements are the same if no offset depends on a value.
   return llvm::any_of(llvm::zip_equal(*x.ranges, *y.ranges), [](auto pair) {

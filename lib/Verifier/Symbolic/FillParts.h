@@ -97,6 +97,8 @@ private:
     bool isSteady;
     /// What distributes the elements to threads; null if unknown.
     mlir::Type stored;
+    /// The type of the memory as the write sees it, with its layout.
+    mlir::Type memory;
     /// None if the bytes are not known.
     std::optional<llvm::SmallVector<Range, 4>> ranges;
 
@@ -104,7 +106,7 @@ private:
       return task == other.task && writers == other.writers &&
              freshLoop == other.freshLoop && isUpdate == other.isUpdate &&
              isScattered == other.isScattered && stored == other.stored &&
-             ranges == other.ranges;
+             memory == other.memory && ranges == other.ranges;
     }
   };
 

@@ -196,8 +196,8 @@ def main(
     if table:
         last = _report.get_random(table.read_text()) if table.exists() else ""
         files.write(table, _report.with_random(_report.render(results), last))
-    verifier, either = _report.scores(results)
-    click.echo(f"found: {100 * either:.1f} %, verifier {100 * verifier:.1f} %")
+    verifier, either = map(_report.percent, _report.scores(results))
+    click.echo(f"found: {either} %, verifier {verifier} %")
 
 
 def _check_options(

@@ -1,17 +1,25 @@
-"""Rules by which mutants are equivalent: barriers, arrivals, and groups of copies.
+"""Rules by which mutants are equivalent: barriers, fences, arrivals, groups of copies.
 
 With those of _rules.py these are all ``RULES``.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable, Iterator
+
 from .. import ir, passes
 from ..errors import CompileError
 from . import _edits, _protocol
 from ._mutants import Mutant
-from ._order import is_signal_for_others, signals_for_others
+from ._order import are_waited_for, is_signal_for_others, signals_for_others
 from ._protocol import BLOCKING, SIGNALING
-from ._rules import RULES, is_last_signal, rule
+from ._rules import (
+    RULES,
+    drains_or_fences,
+    is_ordered_besides,
+    rule,
+)
 
 __all__ = ["RULES"]
 
@@ -45,11 +53,15 @@ def _expected_before_sent(mutant: Mutant) -> bool:
 
     The phase completes when all expected bytes have landed. So the arrival that expects
     them can come before the copies as well as after them. It must not move before the
-    wait for the slot, because it could then arrive in the previous phase. Stores that
-    it moves before are published by another arrival that the phase needs, too.
-    Premises: the arrival expects bytes; it crossed only copies, signals of other
-    barriers, waits for slots of other buffers, and, if another arrival at the barrier
-    follows, stores.
+    wait for the slot, because it could then arrive in the previous phase, unless that
+    one is complete. Stores that it moves before are published by another arrival that
+    the phase needs, too. Premises: the arrival expects bytes; it crossed only copies,
+    signals of other barriers, waits for slots of other buffers, and, if another arrival
+    at the barrier follows, stores. It crossed the wait for its slot only if the slot
+    has no previous phase, as in `slots-are-free-at-first`. Or it crossed no other wait,
+    and that phase is complete: the role has waited for the release of another channel,
+    as in `another-channel-orders-it`; the release of the slot follows a wait for the
+    barrier in the same block.
     """
     op = mutant.op
     if op.name != "tile.mbarrier_arrive" or mutant.mutation != "move-earlier":
@@ -61,13 +73,18 @@ def _expected_before_sent(mutant: Mutant) -> bool:
         each.name == op.name and each.operands[0] == op.operands[0]
         for each in block[block.index(op) + 1 :]
     )
+    crossed = _protocol.crossed_by(mutant) or ()
+    waits = [each for each in crossed if each.name in BLOCKING]
+    may_wait = all(_is_of_other_slots(e, op) or _is_first_fill(e, op) for e in waits)
+    if not may_wait and (len(waits) != 1 or not _is_over_before(waits[0], op)):
+        return False
     return all(
         _edits.is_pure(each)
         or each.name == "tile.copy"
+        or each.name in BLOCKING
         or (each.name in SIGNALING and each.operands[0] != op.operands[0])
-        or (each.name in BLOCKING and _is_of_other_slots(each, op))
         or (more and each.name in ("tile.store", "tile.load"))
-        for each in _protocol.crossed_by(mutant) or ()
+        for each in crossed
     )
 
 
@@ -77,6 +94,25 @@ def _is_of_other_slots(wait: ir.Operation, op: ir.Operation) -> bool:
     if not buffers or not others:
         return False
     return not any(each in others for each in buffers)
+
+
+def _is_first_fill(wait: ir.Operation, arrival: ir.Operation) -> bool:
+    """Whether a wait for a slot of `arrival` is for no previous phase."""
+    return _protocol.finds_a_free_slot(wait) and not _protocol.loops_around(arrival)
+
+
+def _is_over_before(wait: ir.Operation, arrival: ir.Operation) -> bool:
+    """Whether the previous phase of `arrival` is complete before `wait`."""
+    if not _protocol.is_in_step(wait):
+        return False
+    kernel, empty = _edits.kernel_of(wait), _protocol.barrier_of(wait)
+    releases = _protocol.using(SIGNALING, empty, kernel)
+    waits = _protocol.using(BLOCKING, empty, kernel)
+    if not is_ordered_besides(releases, waits, needs_fence=False):
+        return False
+    block = _edits.block_of(releases[0])
+    full = _protocol.using(BLOCKING, _protocol.barrier_of(arrival), kernel)
+    return any(each in full for each in block[: block.index(releases[0])])
 
 
 @rule
@@ -105,7 +141,7 @@ def _nobody_waits_for_it(mutant: Mutant) -> bool:
     arrivals = _protocol.using(SIGNALING, (barrier, ""), _edits.kernel_of(op))
     looped = any(_protocol.loops_around(each) for each in waits)
     free = all(_protocol.is_for_a_release(each) for each in waits)
-    return not looped and free and all(map(is_last_signal, arrivals))
+    return not looped and free and all(map(_protocol.is_last_signal, arrivals))
 
 
 def _has_less_arrivals(mutant: Mutant) -> bool:
@@ -168,26 +204,25 @@ def _is_guarded(op: ir.Operation, loop: ir.Operation) -> bool:
 
 @rule
 def _more_or_earlier_groups(mutant: Mutant) -> bool:
-    """A wait for groups of copies waits for more copies than before.
+    """A wait for groups of copies waits for all copies that it waited for.
 
-    An additional empty group, closed right after another one, makes a wait leave fewer
-    copies under way. So does a group that is closed later: the copies that follow it
-    become part of it, so they are waited for earlier. Copies complete by themselves, so
-    waiting for more of them changes no result. Premises: the group is closed in a
-    kernel without roles, and was moved over no operation that waits or closes groups.
+    For example, an empty group, closed right after another one, makes a wait leave
+    fewer copies under way. So does a group that is closed later: the copies that follow
+    it become part of it. Copies complete by themselves, so waiting for more of them
+    changes no result. On each path through the kernel, the groups that are closed after
+    a copy were counted, in the original and in the mutant. Whenever a wait covers the
+    copy in the original, it does in the mutant, or an earlier one did. Premises: the
+    kernel has no roles; the changed operation closes a group.
     """
     op = mutant.op
     if op.name != "tile.commit_group" or _protocol.role_of(op) is not None:
         return False
-    if mutant.mutation == "duplicate":
-        return True
-    if mutant.mutation != "move-later":
-        return False
-    crossed = _protocol.crossed_by(mutant) or ()
-    inside = [each for outer in crossed for each in _edits.walk(outer)]
-    counting = {"tile.commit_group", "tile.copy_group_wait", "tile.wait"}
-    draining = any("drain_copies" in each.attributes for each in inside)
-    return not draining and not any(each.name in counting for each in inside)
+    name = _edits.kernel_of(op).attributes["sym_name"]
+    return any(
+        are_waited_for(_edits.kernel_of(op), each)
+        for each in _all(mutant.module, "gpu.func")
+        if each.attributes["sym_name"] == name
+    )
 
 
 @rule
@@ -301,3 +336,132 @@ def _waits_more_often(mutant: Mutant) -> bool:
         return False
     block = _edits.block_of(op)
     return all(_edits.is_pure(each) for each in block[: block.index(op)])
+
+
+@rule
+def _nothing_else_uses_it(mutant: Mutant) -> bool:
+    """A barrier was moved over an operation whose memory no other one accesses.
+
+    Only two executions of this operation conflict. It and the barrier are in one block,
+    before and after the move, so there is a barrier between the two executions.
+    Premises: the barrier neither fences nor drains, and orders no signals, as in
+    `nothing-is-unordered`. It was moved over pure operations and one with scratch
+    memory. That memory lies after all buffers, and the kernel has no other operation
+    with scratch memory.
+    """
+    op, crossed = mutant.op, _protocol.crossed_by(mutant)
+    if op.name != "tile.barrier" or crossed is None or mutant.mutation == "move-in":
+        return False
+    if drains_or_fences(op) or _orders_signals(mutant):
+        return False
+    others = [each for each in crossed if not _edits.is_pure(each)]
+    return len(others) == 1 and _protocol.has_memory_of_its_own(others[0])
+
+
+_OF_A_FENCE = {
+    "drop",
+    "move-earlier",
+    "move-in",
+    "move-later",
+    "move-out",
+    "other-branch",
+}
+
+
+@rule
+def _the_next_fence_covers_it(mutant: Mutant) -> bool:
+    """Accesses need no fence before the next one.
+
+    A fence orders its threads' accesses before signals that follow, and before accesses
+    of the role by the asynchronous proxy. The next fence covers the same accesses. So a
+    fence can be missing, or be somewhere else, if no role needs it at a signal before
+    the next one. Premises: the fence is in a role. On all paths up to the next fence,
+    the role starts no copies and no asynchronous matmuls. Nobody waits for any signal
+    on these paths any more, as in `nobody-waits-any-more`. Or another channel, whose
+    release follows a fence, orders what it orders, as in `another-channel-orders-it`.
+    """
+    op = mutant.op
+    if op.name != "tile.proxy_fence" or mutant.mutation not in _OF_A_FENCE:
+        return False
+    return _protocol.role_of(op) is not None and all(
+        _needs_no_fence(each) if each.name in SIGNALING else _is_generic(each)
+        for each in _up_to_next_fence(op)
+    )
+
+
+@rule
+def _the_fence_covers_as_much(mutant: Mutant) -> bool:
+    """A fence was moved up over operations whose accesses need no fence.
+
+    Each thread executes the fence for its own accesses, so that a barrier can come
+    after it as well as before it. The scratch memory of a role is no slot: roles run at
+    the same time, so no other role accesses it. The next fence covers it for later
+    copies of the role itself. Premises: the fence is in a role and was moved over pure
+    operations, barriers, operations with scratch memory and without shared buffers, and
+    arrivals; up to the next fence the role starts no copies and no asynchronous
+    matmuls.
+    """
+    op, crossed = mutant.op, _protocol.crossed_by(mutant)
+    if (op.name, mutant.mutation) != ("tile.proxy_fence", "move-earlier"):
+        return False
+    if _protocol.role_of(op) is None or crossed is None:
+        return False
+    return all(map(_needs_no_cover, crossed)) and all(
+        each.name in SIGNALING or _is_generic(each) for each in _up_to_next_fence(op)
+    )
+
+
+def _needs_no_cover(op: ir.Operation) -> bool:
+    """Whether a fence need not follow the accesses of `op`."""
+    if _edits.is_pure(op) or op.name in ("tile.barrier", "tile.mbarrier_arrive"):
+        return "drain_copies" not in op.attributes
+    return _protocol.has_scratch(op)
+
+
+def _is_fence(op: ir.Operation) -> bool:
+    return op.name == "tile.proxy_fence" or "proxy_fence" in op.attributes
+
+
+def _up_to_next_fence(op: ir.Operation) -> Iterator[ir.Operation]:
+    """All operations that may follow `op` in its role before another fence."""
+    block = _edits.block_of(op)
+    rest = block[block.index(op) + 1 :]
+    yield from _up_to_fence(rest)
+    around = _edits.parent(op)
+    if any(map(_is_fence, rest)) or around.name == "tile.role":
+        return
+    if around.name != "scf.if":  # The next iteration, up to `op`.
+        for region in around.regions:
+            for each in region.blocks:
+                yield from _up_to_fence([other.operation for other in each.operations])
+    yield from _up_to_next_fence(around)
+
+
+def _up_to_fence(block: Iterable[ir.Operation]) -> Iterator[ir.Operation]:
+    for op in itertools.takewhile(lambda each: not _is_fence(each), block):
+        yield from _edits.walk(op)
+
+
+def _is_generic(op: ir.Operation) -> bool:
+    """Whether `op`, without the operations in it, starts nothing asynchronous."""
+    if op.regions:
+        return op.name in ("scf.for", "scf.if", "scf.while")
+    if op.name == "tile.gemm":
+        return str(op.attributes["tile.inst"]) == "#tile.inst<mma>"
+    names = {"memref.load", "memref.store", "tile.barrier", "tile.load", "tile.store"}
+    is_synchronous = op.name in names | BLOCKING or _protocol.has_scratch(op)
+    return _edits.is_pure(op) or is_synchronous
+
+
+def _needs_no_fence(signal: ir.Operation) -> bool:
+    """Whether nobody depends on the accesses of this role before a signal."""
+    if _protocol.is_last_signal(signal):
+        return True
+    if "bytes" in signal.attributes or not _protocol.is_in_step(signal):
+        return False
+    kernel, barrier = _edits.kernel_of(signal), _protocol.barrier_of(signal)
+    return is_ordered_besides(
+        _protocol.using(SIGNALING, barrier, kernel),
+        _protocol.using(BLOCKING, barrier, kernel),
+        needs_fence=True,
+    )

@@ -18,7 +18,10 @@ says which contents a slot should have; only conflicting accesses can be checked
 form with barriers, this counts results with other values, and reads of a buffer to
 which nothing was written. In the form with channels, it counts results with other
 values after two kinds of changes: of guards or numbers of iterations, with which the
-transactions are right, and of which slot is read among those that the role holds.""",
+transactions are right, and of which slot is read among those that the role holds. Each
+of these mutants has the same results, or the same error, whatever copies and roles are
+fast: it was run with all timings. A fault of synchronization would show as a race, or
+in results that differ.""",
     "bounds": """\
 A scalar is read from beyond the extents of its memory. The verifier assumes that such a
 read returns some number.""",

@@ -1,4 +1,7 @@
-"""The order of the memory accesses of a role, as recorded in a run."""
+"""The order of the memory accesses of a role, as recorded in a run.
+
+Also which copies the waits for groups cover, on all paths of a kernel.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import bisect
 import collections
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from .. import ir, sim
 from . import _edits
@@ -15,8 +18,10 @@ from . import _edits
 _ORDERING = {"tile.barrier", "tile.commit_group", "tile.copy_group_wait"}
 #: Signals to other roles. Only operations under way have to be complete before one.
 _SIGNALS = {"tile.mbarrier_arrive"}
-#: Operations that make all earlier accesses of the role visible to others.
-_PUBLISHING = {"tile.proxy_fence", "tile.mbarrier_ready"}
+#: The operation that makes all earlier accesses of the role visible to others.
+_PUBLISHING = "tile.mbarrier_ready"
+#: Each thread executes a fence for its own accesses, and before its own signals.
+_FENCE = "tile.proxy_fence"
 #: The operation that waits for what a unit does; a barrier can drain units as well.
 _FINISHING = {"cp_async": "tile.copy_group_wait", "tensor": "tile.gemm_wait"}
 
@@ -55,8 +60,12 @@ class OrderedAccess:
 
     def conflicts(self, later: OrderedAccess) -> bool:
         """Whether the order of the two can affect a result."""
-        if later.op in _PUBLISHING or self.op in _PUBLISHING:
+        if _PUBLISHING in (self.op, later.op):
             return True
+        if self.op == _FENCE:
+            return later.is_under_way
+        if later.op == _FENCE:
+            return self.is_under_way
         if later.op in _SIGNALS:
             return self.is_under_way
         spans = later._spans
@@ -200,3 +209,94 @@ def is_signal_for_others(op: ir.Operation) -> bool:
     return op.name == "tile.copy" and any(
         "!tile.mbarrier" in str(value.type) for value in op.operands
     )
+
+
+#: How many groups were closed since a copy, its own included: here, and in the other.
+_Counts = set[tuple[int, int]]
+
+
+def are_waited_for(kernel: ir.Operation, other: ir.Operation) -> bool:
+    """Whether the waits for groups in `other` cover all that they cover in `kernel`.
+
+    The kernels differ in the places at which they close groups. On each path, a copy
+    that a wait covers in `kernel` is covered by it, or by an earlier wait, in `other`.
+    """
+    pending = [_pending_of(each) for each in _edits.walk(kernel)]
+    groups = _Groups(most=max((each or 0 for each in pending), default=0) + 1)
+    groups.pass_block(_body(kernel), _body(other), set())
+    return not groups.is_lost
+
+
+def _body(op: ir.Operation, region: int = 0) -> list[ir.Operation]:
+    """The operations of a region of `op` with one block; none without a block."""
+    blocks = op.regions[region].blocks
+    return [each.operation for each in blocks[0].operations] if len(blocks) else []
+
+
+def _pending_of(op: ir.Operation) -> int | None:
+    """How many groups a wait leaves under way; None for other operations."""
+    if op.name not in ("tile.copy_group_wait", "tile.wait"):
+        return None
+    if "pending" in op.attributes:
+        return ir.IntegerAttr(op.attributes["pending"]).value
+    channel = _edits.defining(op.operands[0])
+    # Such a wait closes a group and waits for all, unless there are only stores.
+    if channel is None or "simt" in str(channel.attributes["producer"]):
+        return None
+    return 0
+
+
+class _Groups:
+    """Follows a copy that starts anywhere, on all paths of two kernels."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.is_lost = False
+
+    def pass_block(
+        self, ops: list[ir.Operation], others: list[ir.Operation], at: _Counts
+    ) -> _Counts:
+        """The counts after a block."""
+        left, right = iter(ops), iter(others)
+        while True:
+            one, here = self._next(left)
+            other, there = self._next(right)
+            at = {
+                (min(n + here, self._most), min(m + there, self._most)) for n, m in at
+            }
+            if one is None or other is None or one.name != other.name:
+                self.is_lost |= one is not other
+                return at
+            at = self._pass(one, other, at | {(0, 0)})
+
+    @staticmethod
+    def _next(ops: Iterator[ir.Operation]) -> tuple[ir.Operation | None, int]:
+        """The next operation that closes no group, and how many are closed before."""
+        for count, op in enumerate(ops):
+            if op.name != "tile.commit_group":
+                return op, count
+        return None, 0
+
+    def _pass(self, op: ir.Operation, other: ir.Operation, at: _Counts) -> _Counts:
+        pending = _pending_of(op)
+        if pending is not None:
+            if "pending" not in op.attributes:
+                return set()  # It closes a group and waits for all.
+            self.is_lost |= any(n > pending >= m for n, m in at)
+            self.is_lost |= pending != _pending_of(other)
+            return {pair for pair in at if max(pair) <= pending}
+        if op.name == "scf.if":
+            ways = [
+                self.pass_block(_body(op, n), _body(other, n), at) for n in range(2)
+            ]
+            return ways[0] | ways[1]
+        if op.name not in ("scf.for", "scf.while"):
+            self.is_lost |= len(op.regions) > 0
+            return at
+        while True:  # Each iteration adds counts, of which there are finitely many.
+            end = before = self.pass_block(_body(op), _body(other), at)
+            if op.name == "scf.while":
+                end = self.pass_block(_body(op, 1), _body(other, 1), before)
+            if end <= at:
+                return before if op.name == "scf.while" else at
+            at = at | end

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from .. import ir
 from . import _edits
 from ._mutants import Mutant
@@ -101,6 +104,52 @@ def touches(op: ir.Operation, buffers: list[ir.Value] | None) -> bool:
         if buffers is None and scratch and "tile.offset" in each.attributes:
             return True
     return False
+
+
+def has_scratch(op: ir.Operation) -> bool:
+    """Whether an operation on fragments has scratch memory, and accesses no other."""
+    return "tile.offset" in op.attributes and all(
+        str(each.type).startswith("tensor<") for each in (*op.operands, *op.results)
+    )
+
+
+def has_memory_of_its_own(op: ir.Operation) -> bool:
+    """Whether only `op` accesses memory that it accesses: scratch after all else."""
+    if not has_scratch(op):
+        return False
+    first = _offset_of(op)
+    return all(
+        each == op or (_is_buffer(each) and _end_of(each) <= first)
+        for each in _edits.walk(_edits.kernel_of(op))
+        if "tile.offset" in each.attributes
+    )
+
+
+def _is_buffer(op: ir.Operation) -> bool:
+    return op.name in ("tile.alloc_shared", "tile.channel")
+
+
+def _offset_of(op: ir.Operation) -> int:
+    return ir.IntegerAttr(op.attributes["tile.offset"]).value
+
+
+def _end_of(buffer: ir.Operation) -> float:
+    """A byte of shared memory that a buffer or channel surely ends before."""
+    if buffer.name == "tile.channel":
+        # Two barriers of 8 bytes for each slot.
+        return _offset_of(buffer) + 16 * _edits.depth(buffer.results[0].type)
+    type_ = ir.MemRefType(buffer.results[0].type)
+    text = r"#tile\.shared<(.*):(.*?)(?:, Sw<(\d+),(\d+),\d+>)?>"
+    found = re.fullmatch(text, str(type_.layout))
+    element = re.fullmatch(r"[a-z]+(\d+)", str(type_.element_type))
+    if found is None or element is None:
+        return float("inf")
+    sizes, strides = (map(int, re.findall(r"\d+", found[n])) for n in (1, 2))
+    last = sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
+    bits, base = int(found[3] or 0), int(found[4] or 0)
+    # A swizzle exchanges bytes within aligned blocks.
+    block, size = 1 << (bits + base), (last + 1) * int(element[1]) // 8
+    return _offset_of(buffer) + -(-size // block) * block
 
 
 def buffers_of(op: ir.Operation) -> list[ir.Value] | None:
@@ -235,6 +284,65 @@ def _transacting_loops(role: ir.Operation) -> list[ir.Operation]:
         for each in _edits.walk(role)
         if each.name in ("scf.for", "scf.while") and _barriers_in(each)
     ]
+
+
+# --- Which waits are over ----------------------------------------------------------
+
+
+def is_last_signal(op: ir.Operation, crossed: Sequence[ir.Operation] = ()) -> bool:
+    """Whether all waits for a signal are over when it is given.
+
+    That has to hold before the operations that the signal `crossed`, too.
+    """
+    role, barrier = role_of(op), barrier_of(op)
+    if role is None or op.name not in SIGNALING:
+        return False
+    inside = [each for outer in crossed for each in _edits.walk(outer)]
+    return all(
+        _has_passed(waiter, op, role, inside)
+        for waiter in using(BLOCKING, barrier, _edits.kernel_of(op))
+    )
+
+
+def _has_passed(
+    waiter: ir.Operation,
+    op: ir.Operation,
+    role: ir.Operation,
+    crossed: list[ir.Operation],
+) -> bool:
+    """Whether the last execution of `waiter` happens before `op`.
+
+    That follows if the waiter's role gives a signal afterwards that `role` waits for
+    before `op`.
+    """
+    other = role_of(waiter)
+    if other is None or other == role:
+        return False
+    block = _edits.block_of(waiter)
+    for signal in block[block.index(waiter) :]:
+        if signal.name not in SIGNALING:
+            continue
+        answers = using(BLOCKING, barrier_of(signal), role)
+        # A wait for a release returns at first without any signal.
+        late = any(
+            is_for_a_release(each) or may_follow(each, op) or each in crossed
+            for each in answers
+        )
+        if answers and not late:
+            return True
+    return False
+
+
+def finds_a_free_slot(op: ir.Operation) -> bool:
+    """Whether a wait is one of a role's first ones for slots that are free at first."""
+    role = role_of(op)
+    if op.name not in BLOCKING or role is None or not is_for_a_release(op):
+        return False
+    waits = using(BLOCKING, barrier_of(op), role)
+    before = waits[: waits.index(op) + 1]
+    depth = _edits.depth(op.operands[0].type)
+    looped = any(loops_around(each) for each in before)
+    return len(before) <= depth and not looped
 
 
 # --- Stores to global memory ----------------------------------------------------------

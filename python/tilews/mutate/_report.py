@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import inspect
+import math
 from collections.abc import Iterable, Mapping
 
 from ._barrier_rules import RULES
@@ -32,11 +33,16 @@ def _count(number: int) -> str:
     return f"{number} mutant{'s' if number != 1 else ''}"
 
 
+def percent(share: float) -> str:
+    """A share from 0 to 1, rounded down: 100.0 means that nothing is missed."""
+    return f"{math.floor(1000 * share) / 10:.1f}"
+
+
 def _figures(verdicts: Iterable[Verdict]) -> list[str]:
     mutants = [each for each in verdicts if each.id != "original"]
     faults = [each for each in mutants if not each.equivalent]
     found = [each for each in faults if each.verifier or each.simulator]
-    score = f"{100 * len(found) / len(faults):.1f} %" if faults else ""
+    score = f"{percent(len(found) / len(faults))} %" if faults else ""
     return [
         str(len(mutants)),
         str(len(mutants) - len(faults)),
@@ -101,8 +107,8 @@ def render(results: Results) -> str:
         _INTRODUCTION.format(
             mutants=len(everything) - len(results),
             kernels=len(results),
-            either=100 * either,
-            verifier=100 * verifier,
+            either=percent(either),
+            verifier=percent(verifier),
             alarms=len(false_alarms(results)) or "none",
         ),
         "## By class",
@@ -170,27 +176,29 @@ def _proved(results: Results) -> str:
         for each in verdicts[1:]:
             if each.exclusion and not each.equivalent:
                 found[each.exclusion].append((f"{kernel} ({form})", each))
+    texts = {**EXCLUSIONS, NONE: _NOT_EXCLUDED}
+    parts = [
+        f"### {name}\n\n{text}\n\n{_count(len(found[name]))}.{_by_message(found[name])}"
+        for name, text in texts.items()
+    ]
+    return "\n\n".join([_PROVED, *parts])
+
+
+def _by_message(found: list[tuple[str, Verdict]]) -> str:
+    """A table of mutants by class and by what the simulator finds."""
     groups: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
-    for where, each in found[NONE]:
+    for where, each in found:
         what = headline(each.simulator or "")
         groups[each.mutation, what].append(f"`{each.id}` of {where}")
+    if not groups:
+        return ""
+    head = ["class", "what the simulator finds", "mutants", "the first of them"]
     rows = [
         [f"`{mutation}`", what, str(len(ids)), ids[0]]
         for (mutation, what), ids in groups.items()
     ]
-    head = ["class", "what the simulator finds", "mutants", "the first of them"]
-    parts = [
-        _PROVED,
-        *(
-            f"### {name}\n\n{text}\n\n{_count(len(found[name]))}."
-            for name, text in EXCLUSIONS.items()
-        ),
-        f"### {NONE}\n\n{_NOT_EXCLUDED}\n\n{_count(len(found[NONE]))}.",
-    ]
-    if rows:
-        lines = [head, ["---"] * len(head), *rows]
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    return "\n\n".join(parts)
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 _INTRODUCTION = """\
@@ -201,8 +209,8 @@ _INTRODUCTION = """\
 `tilews-mutate` takes kernels with correct schedules and breaks one operation at a time.
 It then checks whether the verifier (`--tile-verify-schedule`) or the simulator notices.
 There are {mutants} mutants of {kernels} kernels and forms. Both tools together find
-**{either:.1f} %** of the mutants that are not equivalent to their originals; the
-verifier alone finds **{verifier:.1f} %**. False alarms on the originals: **{alarms}**.
+**{either} %** of the mutants that are not equivalent to their originals; the
+verifier alone finds **{verifier} %**. False alarms on the originals: **{alarms}**.
 
 The forms are *channels*, the schedule with its layouts before
 `--tile-lower-channels`, and *barriers*, after it. The kernels and their launches are in

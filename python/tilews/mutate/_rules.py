@@ -6,7 +6,7 @@ mutant with these premises behaves like the original; it becomes part of the rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from .. import ir
 from . import _edits, _protocol
@@ -113,7 +113,8 @@ def _twice_is_once(mutant: Mutant) -> bool:
     return any(each.name in SIGNALING for each in _edits.walk(role))
 
 
-def _drains_or_fences(barrier: ir.Operation) -> bool:
+def drains_or_fences(barrier: ir.Operation) -> bool:
+    """Whether a barrier waits for copies or has a proxy fence."""
     return any(each in barrier.attributes for each in ("drain_copies", "proxy_fence"))
 
 
@@ -130,7 +131,9 @@ def _commutes(op: ir.Operation, other: ir.Operation, later: bool) -> bool:
         if other.name == "tile.barrier":
             # A fence may cover more accesses than before, not less.
             is_covered = (op.name in SIGNALING) == later
-            return is_covered or not (_drains_or_fences(other) or _is_of_a_thread(op))
+            return is_covered or not (drains_or_fences(other) or _is_of_a_thread(op))
+        if other.name == "tile.proxy_fence":
+            return (op.name in SIGNALING) == later
         if op.name == other.name == "tile.mbarrier_arrive":
             return True
         transaction = _protocol.barrier_of(other)
@@ -155,11 +158,11 @@ def _out_of_the_way(mutant: Mutant) -> bool:
     channel, and an arrival with any arrival. A signal of a channel can move before a
     wait of another one: the role that waits for the signal gets it earlier. A barrier
     of the role's own threads commutes with transactions, and so do operations that
-    access none of the slots that the transaction hands over. A barrier that fences or
-    drains covers more accesses if a wait comes before it, or a signal after it; so does
-    any barrier before an arrival of one thread. Premises: the operation is in a role;
-    all crossed operations are of these kinds; none of them accesses the channel's
-    buffers, or any buffer if these are unknown.
+    access none of the slots that the transaction hands over. A fence, or a barrier that
+    fences or drains, covers more accesses if a wait comes before it, or a signal after
+    it; so does any barrier before an arrival of one thread. Premises: the operation is
+    in a role; all crossed operations are of these kinds; none of them accesses the
+    channel's buffers, or any buffer if these are unknown.
     """
     crossed = _protocol.crossed_by(mutant)
     op = mutant.op
@@ -169,52 +172,6 @@ def _out_of_the_way(mutant: Mutant) -> bool:
         return False
     later = mutant.mutation == "move-later"
     return all(_edits.is_pure(each) or _commutes(op, each, later) for each in crossed)
-
-
-def is_last_signal(op: ir.Operation, crossed: Sequence[ir.Operation] = ()) -> bool:
-    """Whether all waits for a signal are over when it is given.
-
-    That has to hold before the operations that the signal `crossed`, too.
-    """
-    role, barrier = _protocol.role_of(op), _protocol.barrier_of(op)
-    if role is None or op.name not in SIGNALING:
-        return False
-    inside = [each for outer in crossed for each in _edits.walk(outer)]
-    return all(
-        _has_passed(waiter, op, role, inside)
-        for waiter in _protocol.using(BLOCKING, barrier, _edits.kernel_of(op))
-    )
-
-
-def _has_passed(
-    waiter: ir.Operation,
-    op: ir.Operation,
-    role: ir.Operation,
-    crossed: list[ir.Operation],
-) -> bool:
-    """Whether the last execution of `waiter` happens before `op`.
-
-    That follows if the waiter's role gives a signal afterwards that `role` waits for
-    before `op`.
-    """
-    other = _protocol.role_of(waiter)
-    if other is None or other == role:
-        return False
-    block = _edits.block_of(waiter)
-    for signal in block[block.index(waiter) :]:
-        if signal.name not in SIGNALING:
-            continue
-        answers = _protocol.using(BLOCKING, _protocol.barrier_of(signal), role)
-        # A wait for a release returns at first without any signal.
-        late = any(
-            _protocol.is_for_a_release(each)
-            or _protocol.may_follow(each, op)
-            or each in crossed
-            for each in answers
-        )
-        if answers and not late:
-            return True
-    return False
 
 
 def _changes_places(op: ir.Operation, other: ir.Operation, later: bool) -> bool:
@@ -368,16 +325,30 @@ def _another_channel_orders_it(mutant: Mutant) -> bool:
     kernel, barrier = _edits.kernel_of(op), _protocol.barrier_of(op)
     partners = _protocol.using(BLOCKING if is_release else SIGNALING, barrier, kernel)
     releases, waits = ([op], partners) if is_release else (partners, [op])
+    needs_fence = any(each.name == "tile.proxy_fence" for each in crossed)
+    return is_ordered_besides(releases, waits, needs_fence)
+
+
+def is_ordered_besides(
+    releases: list[ir.Operation], waits: list[ir.Operation], needs_fence: bool
+) -> bool:
+    """Whether another channel orders what a release and the wait for it order.
+
+    Args:
+        releases: all operations that release slots of the channel.
+        waits: all operations that wait for them.
+        needs_fence: whether a fence has to precede the release of the other channel.
+    """
     if len(releases) != 1 or len(waits) != 1:
         return False
-    if not _protocol.is_for_a_release(waits[0]) or not partners:
+    if not _protocol.is_for_a_release(waits[0]):
         return False
-    needs_fence = any(each.name == "tile.proxy_fence" for each in crossed)
     return any(
         _surrounds(other, releases[0], waits[0])
         and (not needs_fence or _follows_fence(other))
-        for other in _edits.walk(kernel)
-        if other.name == "tile.mbarrier_arrive" and other.operands[0] != op.operands[0]
+        for other in _edits.walk(_edits.kernel_of(waits[0]))
+        if other.name == "tile.mbarrier_arrive"
+        and other.operands[0] != releases[0].operands[0]
     )
 
 
@@ -434,16 +405,17 @@ def _nobody_waits_any_more(mutant: Mutant) -> bool:
             for each in _edits.walk(op)[1:]
             if not _edits.is_pure(each) and each.name != "scf.if"
         ]
-        return all(is_last_signal(each) for each in inside)
+        return all(_protocol.is_last_signal(each) for each in inside)
     if mutant.mutation == "move-out" and _edits.parent(op).name == "scf.if":
-        return is_last_signal(op, [_edits.parent(op)])
+        return _protocol.is_last_signal(op, [_edits.parent(op)])
     crossed = _protocol.crossed_by(mutant)
     if mutant.mutation in ("move-earlier", "move-in"):
-        return is_last_signal(op, crossed or ())
+        return _protocol.is_last_signal(op, crossed or ())
     if op.name == "tile.gemm_wait" and crossed is not None:
         inside = [each for outer in crossed for each in _edits.walk(outer)]
-        return all(_edits.is_pure(e) or is_last_signal(e) or e.regions for e in inside)
-    return mutant.mutation in _OF_ONE_SIGNAL and is_last_signal(op)
+        is_last = _protocol.is_last_signal
+        return all(_edits.is_pure(e) or is_last(e) or e.regions for e in inside)
+    return mutant.mutation in _OF_ONE_SIGNAL and _protocol.is_last_signal(op)
 
 
 @rule
@@ -456,24 +428,13 @@ def _slots_are_free_at_first(mutant: Mutant) -> bool:
     slots. The wait does not move after a signal of its role, which may fill the slot.
     """
     names = ("drop", "duplicate", "move-earlier", "move-later")
-    if mutant.mutation not in names or not _finds_a_free_slot(mutant.op):
+    if mutant.mutation not in names or not _protocol.finds_a_free_slot(mutant.op):
         return False
     crossed = _protocol.crossed_by(mutant) or ()
     inside = [each for outer in crossed for each in _edits.walk(outer)]
     return mutant.mutation != "move-later" or not any(
         each.name in SIGNALING for each in inside
     )
-
-
-def _finds_a_free_slot(op: ir.Operation) -> bool:
-    role = _protocol.role_of(op)
-    if op.name not in BLOCKING or role is None or not _protocol.is_for_a_release(op):
-        return False
-    waits = _protocol.using(BLOCKING, _protocol.barrier_of(op), role)
-    before = waits[: waits.index(op) + 1]
-    depth = _edits.depth(op.operands[0].type)
-    looped = any(_protocol.loops_around(each) for each in before)
-    return len(before) <= depth and not looped
 
 
 @rule
@@ -485,7 +446,7 @@ def _returns_at_once(mutant: Mutant) -> bool:
     incomplete.
     """
     op = mutant.op
-    if mutant.mutation != "other-channel" or not _finds_a_free_slot(op):
+    if mutant.mutation != "other-channel" or not _protocol.finds_a_free_slot(op):
         return False
     changed = _edits.walk(mutant.module.operation)[mutant.index]
     if changed.name != op.name or not _protocol.is_for_a_release(changed):

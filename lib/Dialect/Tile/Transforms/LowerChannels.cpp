@@ -153,6 +153,25 @@ static AgentsAttr getAgents(ImplicitLocOpBuilder &b, Agents agents) {
   return AgentsAttr::get(b.getContext(), agents);
 }
 
+/// Returns whether `op` accesses no memory that a fence would cover. Operations
+/// with an offset have scratch memory.
+static bool needsNoFence(Operation *op) {
+  return isa<MBarrierArriveOp>(op) ||
+         (op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+          !op->hasAttr(TileDialect::kOffset));
+}
+
+/// Creates a proxy fence, unless the last one covers all accesses up to here.
+/// For example, a matmul reads the slots of two channels: one fence and two
+/// arrivals follow.
+static void createFence(ImplicitLocOpBuilder &b) {
+  Operation *before = b.getInsertionPoint()->getPrevNode();
+  while (before && needsNoFence(before))
+    before = before->getPrevNode();
+  if (!isa_and_nonnull<ProxyFenceOp>(before))
+    ProxyFenceOp::create(b);
+}
+
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, SlotOp op) {
   op.getCursorMutable().assign(castCursor(b, op.getCursor()).slot);
 }
@@ -203,7 +222,7 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, CommitOp op) {
     arrive(Agents::Copies);
   if (own.byStores) {
     if (own.needsFence())
-      ProxyFenceOp::create(b);
+      createFence(b);
     arrive(isElected(op) ? Agents::Thread : Agents::Threads);
   }
 }
@@ -238,7 +257,7 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, ReleaseOp op) {
   // without the fence, warps on an H200 did read bytes of the next fill.
   bool isByThreads = own.hasGenericReaders || own.isWrittenByConsumers;
   if (isByThreads && (own.byTma || own.isOverwrittenByTma))
-    ProxyFenceOp::create(b);
+    createFence(b);
   // If only wgmma reads the slot, no lane has loads of its own in flight. One
   // lane can then arrive without a synchronization of the warp.
   bool converged = !isByThreads;

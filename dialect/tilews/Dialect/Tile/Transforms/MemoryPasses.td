@@ -136,7 +136,7 @@ def LowerChannelsPass : Pass<"tile-lower-channels"> {
     | `tile.acquire` | a wait on the empty barrier for the phase before that of the cursor; the first waits find it complete |
     | `tile.commit` | an arrival at the full barrier for each kind of copy that fills the slot. TMA: one thread arrives, with the bytes to expect. cp.async: each thread arrives when its copies have been written. Stores: each thread arrives, after a `tile.proxy_fence` if wgmma or TMA read the slot |
     | `tile.wait` | a wait on the full barrier for the phase of the cursor, followed by a `tile.proxy_fence` if wgmma or TMA read what cp.async wrote |
-    | `tile.release` | an arrival of each warp at the empty barrier, after a `tile.proxy_fence` if its threads have read or stored to a slot that TMA fills: an arrival alone does not order ordinary accesses before the writes of TMA |
+    | `tile.release` | an arrival of each warp at the empty barrier, after a `tile.proxy_fence` if its threads have read or stored to a slot that TMA fills: an arrival alone does not order ordinary accesses before the writes of TMA. One fence serves several arrivals that follow it |
 
     A TMA copy `signals` the full barrier of its slot. The commit expects its
     bytes. If the copy runs under another condition than the commit, a
