@@ -31,8 +31,8 @@ class Parts:
         self.f32 = ir.F32Type.get(context)
         self.number = ir.Attribute.parse("77 : i33", context)
         self.map = ir.Attribute.parse("affine_map<(d0) -> (d0 + 77)>", context)
-        self.dim = ir.AffineExpr.get_dim(77, context)
-        self.affine = ir.AffineMap.get(1, 0, [self.dim + 5], context)
+        self.dim = ir.AffineExpr.get_dim(7, context)
+        self.affine = ir.AffineMap.get(8, 0, [self.dim + 5], context)
         self.symbol = self.module.body.operations[0]
         self.kernel = self.symbol.bodyRegion.blocks[0].operations[0]
         self.block = self.kernel.regions[0].blocks[0]
@@ -84,15 +84,15 @@ CALLS = {
     "floor": lambda a, b: ir.AffineExpr.get_floor_div(a.dim, b.dim),
     "ceiling": lambda a, b: ir.AffineExpr.get_ceil_div(a.dim, b.dim),
     "composition": lambda a, b: a.dim.compose(b.affine),
-    "map": lambda a, b: ir.AffineMap.get(1, 0, [b.dim], a.context),
-    "replaced": lambda a, b: a.affine.replace(a.dim, b.dim, 1, 0),
-    "replacing": lambda a, b: a.affine.replace(b.dim, a.dim, 1, 0),
+    "map": lambda a, b: ir.AffineMap.get(8, 0, [b.dim], a.context),
+    "replaced": lambda a, b: a.affine.replace(a.dim, b.dim, 8, 0),
+    "replacing": lambda a, b: a.affine.replace(b.dim, a.dim, 8, 0),
     "compressed": lambda a, b: ir.AffineMap.compress_unused_symbols(
         [b.affine], a.context
     ),
-    "set": lambda a, b: ir.IntegerSet.get(1, 0, [b.dim], [True], a.context),
+    "set": lambda a, b: ir.IntegerSet.get(8, 0, [b.dim], [True], a.context),
     "set replaced": lambda a, b: ir.IntegerSet.get_empty(1, 0, a.context)
-    .get_replaced([b.dim], [], 1, 0),
+    .get_replaced([b.dim], [], 8, 0),
     # Operations.
     "location": lambda a, b: setattr(a.sum, "location", b.place),
     "argument type": lambda a, b: a.block.arguments[0].set_type(b.i77),
