@@ -69,8 +69,19 @@ def test_affine_expressions_within_the_limits(context):
     assert str(ir.AffineMap.get_permutation([])) == "() -> ()"
     assert str(ir.AffineMap.get(2, 0, [dim(1)])) == "(d0, d1) -> (d1)"
     assert str(dim(1).shift_dims(2, 3)) == "d4"
+    two = ir.AffineMap.get_identity(2)
+    assert (
+        str(two.get_major_submap(0)) == str(two.get_minor_submap(0)) == "(d0, d1) -> ()"
+    )
     assert ir.AffineMap.get_identity(65536).n_dims == 65536
     assert str(ir.AffineExpr.simplify_affine_expr(dim(3) - dim(3), 4, 0)) == "0"
+
+
+def test_operands_of_simplified_expressions(context):
+    assert str((dim(0) % 2).lhs) == "d0"
+    for name in ("lhs", "rhs"):
+        with pytest.raises(ValueError, match="it has no operands"):
+            getattr(dim(0) % 1, name)
 
 
 def test_lists_are_assigned_where_they_have_elements(context):
