@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from tilews.passmanager import PassManager
 
+import signatures
 from tilews import CompileError, compiler, ir, passes, schedule, sim
 
 #: The objects that a sequence holds at most.
@@ -31,8 +32,6 @@ TEXTS = (
     "affine_map<()->()>",
 )
 PARTS = ("cse", "canonicalize", "tile-plan-pipeline", "tilews-lay-out", "nonsense")
-#: What would only print, wait for a user, or end the process by intent.
-SKIPPED = {"dump", "print", "write_bytecode", "enable_multithreading"}
 
 
 class Sequence:
@@ -53,6 +52,7 @@ class Sequence:
     def run(self) -> dict[str, int]:
         """Makes the calls; returns how many there were of each kind, and errors."""
         self._add(self._build())
+        self._add(self._build_other(self.rng))
         threads = 3 if self.has_threads(self.number) else 1
         seeds = [self.rng.random() for _ in range(threads)]
         workers = [threading.Thread(target=self._steps, args=(s,)) for s in seeds[1:]]
@@ -71,6 +71,9 @@ class Sequence:
             *[self._read] * 6,
             *[self._navigate] * 6,
             *[self._call_method] * 4,
+            *[self._call_typed] * 8,
+            *[self._make] * 4,
+            self._build_other,
             *[self._call_schedule] * 5,
             *[self._run_passes] * 3,
             *[self._set_attribute] * 3,
@@ -115,7 +118,7 @@ class Sequence:
 
     @staticmethod
     def _is_public(name: str) -> bool:
-        return name not in SKIPPED and not name.startswith("_")
+        return name not in signatures.SKIPPED and not name.startswith("_")
 
     # --- Calls --------------------------------------------------------------------
 
@@ -165,6 +168,44 @@ class Sequence:
             return method
         arguments = [self._pick(rng) for _ in range(rng.choice((0, 0, 1, 1, 2)))]
         return method(*arguments)
+
+    def _call_typed(self, rng: random.Random) -> Any:
+        """Calls a method, or assigns to a property: with arguments of its kinds."""
+        item = self._pick(rng)
+        names = [name for name in dir(type(item)) if self._is_public(name)]
+        name = rng.choice([*names, "__setitem__", "__getitem__"])
+        maker = signatures.Maker(rng, list(self.pool))
+        member = getattr(type(item), name, None)
+        if isinstance(member, property):
+            if member.fset is None or rng.random() < 0.3:
+                return getattr(item, name)
+            kinds = signatures.parameters(member.fset.__nb_signature__[0][0])
+            return setattr(item, name, maker.make(kinds[-1][1]))
+        return maker.call(getattr(item, name))
+
+    def _make(self, rng: random.Random) -> Any:
+        """Makes an attribute, a type, a location, a map or an operation."""
+        kind = rng.choice(signatures.CLASSES)
+        names = [name for name in dir(kind) if self._is_public(name)]
+        maker = signatures.Maker(rng, list(self.pool))
+        function = getattr(kind, rng.choice(names)) if names else kind
+        return maker.call(function) if callable(function) else None
+
+    def _build_other(self, rng: random.Random) -> Any:
+        """A module, and parts of which more can be made, in another context."""
+        module = self._build()
+        with module.context, ir.Location.unknown() as place:
+            dim = ir.AffineExpr.get_dim(0)
+            return [
+                module,
+                place,
+                ir.F32Type.get(),
+                ir.Attribute.parse(rng.choice(TEXTS[:6])),
+                dim + 3,
+                ir.AffineMap.get(1, 0, [dim * 2]),
+                ir.Location.name("there"),
+                ir.IntegerType.get_signless(32),
+            ]
 
     def _call_schedule(self, rng: random.Random) -> Any:
         function = getattr(schedule, rng.choice(schedule.__all__))

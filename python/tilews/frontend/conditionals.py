@@ -170,8 +170,8 @@ class RegionMerger:
             regions=2,
             ip=ir.InsertionPoint(conditional),
         )
-        for block, region in zip(blocks, joined.regions, strict=True):
-            block.append_to(region)
+        for old, new in zip(conditional.regions, joined.regions, strict=True):
+            old.blocks[0].append_to(new)
         conditional.operation.erase()
         leaves: list[Any] = [
             wrap(result, value.dtype)

@@ -9,6 +9,7 @@ from typing import Any
 from .device_variables import DeviceVariables
 from .launch import Plan
 from .launch_errors import BackendError
+from .modules import LoadedModule
 from .tensor_maps import BYTES as TENSOR_MAP_BYTES
 from .tensor_maps import TensorMap
 
@@ -133,17 +134,8 @@ class CudaFunction:
             "cuDevicePrimaryCtxRetain", driver.cuDevicePrimaryCtxRetain(handle)
         )
         self._activate()
-        # The driver expects PTX as a string that ends with a zero.
-        data = image if image.startswith(b"\x7fELF") else image + b"\0"
-        self._module = _check(
-            f"loading kernel '{name}' for {manifest['target']['chip']}",
-            driver.cuModuleLoadData(data),
-        )
-        self._function = _check(
-            f"finding kernel '{name}'",
-            driver.cuModuleGetFunction(self._module, name.encode()),
-        )
-        self._variables = DeviceVariables(driver, _check, self._module, manifest)
+        self._module = LoadedModule(driver, _check, self._context, manifest, image)
+        self._function = self._module.function
         self._shared_bytes = manifest["shared_bytes"]
         self._block = tuple(manifest["block"])
         self._cluster = tuple(manifest["cluster"] or (1, 1, 1))
@@ -182,7 +174,7 @@ class CudaFunction:
         self._activate()
         for producer in plan.producers:
             self._wait_for(producer, stream)
-        self._variables.prepare(stream)
+        self._module.prepare(stream)
         for tensor_map in plan.tensor_maps:
             tensor_map.update(plan.values[tensor_map.slot], self._encode)
         if self._cluster != (1, 1, 1):

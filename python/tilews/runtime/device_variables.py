@@ -134,11 +134,19 @@ class DeviceVariables:
                 self._driver.cuMemsetD32Async(address, word, 1, stream),
             )
 
+    def free(self) -> None:
+        """Frees the memory of the host; the module has been unloaded."""
+        if self._report is not None:
+            self._reporting.remove(self)
+            self._driver.cuMemFreeHost(self._report)
+            self._report = None
+
     @classmethod
     def find_failure(cls) -> str | None:
         """Says which assertion of which kernel failed; None if none did."""
-        for variables in cls._reporting:
-            assert variables._report is not None
+        for variables in tuple(cls._reporting):
+            if variables._report is None:  # Another thread has freed it.
+                continue
             report = ctypes.string_at(variables._report, _REPORT_BYTES)
             if text := describe_failure(variables._manifest, report):
                 return text

@@ -13,6 +13,7 @@ from tilews import ir
 BIN = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin"
 DEEP = "is nested too deeply: the limit is 1024 brackets, operators or aliases"
 ARRAY = "the elements of an array attribute are i1, i8, i16, i32, i64, f32 or f64"
+DIGITS = "an integer has more than 5000 digits"
 #: Texts, the error, and its line and column.
 CASES = {
     "lists": (
@@ -65,6 +66,18 @@ CASES = {
         3,
         1,
     ),
+    "digits": (
+        '"a"() {\nm = ' + "9" * 100000 + " : i400000} : () -> ()",
+        DIGITS,
+        2,
+        5,
+    ),
+    "hexadecimal": (
+        '"a"() {m = 0x' + "f" * 100000 + " : i400000} : () -> ()",
+        DIGITS,
+        1,
+        12,
+    ),
 }
 #: What resembles the cases, and is read.
 VALID = (
@@ -77,6 +90,9 @@ VALID = (
     "!t = i32\nmodule {\n" + '"a"() {m = !t} : () -> ()\n' * 3000 + "}",
     '"a"() {m = affine_map<(d0) -> (d0 + 1)>} : () -> ()\n' * 3000,
     "func.func private @f(memref<*xf32>)\n",
+    '"a"() {m = ' + "9" * 5000 + " : i20000} : () -> ()",
+    '"a"() {m = dense<"0x' + "0" * 8000 + '"> : tensor<4000xi8>} : () -> ()',
+    '"a"() {m = vector<' + "1x" * 4000 + "f32>} : () -> ()",
 )
 TOOLS = {
     "opt": ["tilews-opt", "--allow-unregistered-dialect"],

@@ -1,0 +1,132 @@
+"""Modules on NVIDIA GPUs: loaded for kernels, unloaded after the kernels are garbage.
+
+Python collects garbage in any thread and at any time: while a stream is captured, in
+a thread with another context, at the end of the process. So a module without a kernel
+only goes to a list. The next load of a module, or the next launch, unloads what is
+there. At the end of the process nothing is unloaded: the driver frees all modules.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .device_variables import DeviceVariables
+
+
+@dataclass
+class _Loaded:
+    """What is left of a module when its kernel is garbage."""
+
+    driver: Any
+    context: Any
+    handle: Any
+    variables: DeviceVariables | None = None
+
+    def unload(self) -> None:
+        """Unloads the module; the driver waits until its kernels have run.
+
+        Errors of the driver are those of earlier launches, or say that the context is
+        gone. The next call that a user makes reports them.
+        """
+        driver = self.driver
+        (status,) = driver.cuCtxPushCurrent(self.context)
+        if status != 0:
+            return
+        # In the other modes, an unload fails captures in other threads.
+        relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        status, mode = driver.cuThreadExchangeStreamCaptureMode(relaxed)
+        try:
+            (failed,) = driver.cuModuleUnload(self.handle)
+            if failed == 0 and self.variables is not None:
+                self.variables.free()
+        finally:
+            if status == 0:
+                driver.cuThreadExchangeStreamCaptureMode(mode)
+            driver.cuCtxPopCurrent()
+
+
+#: The default stream, which needs no question: that takes 10 % of the time of a launch.
+#: With the variable, cuda-bindings takes 0 for the default stream of the thread.
+_NEVER_CAPTURED = (
+    (1,)
+    if os.environ.get("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "0") != "0"
+    else (0, 1)
+)
+
+#: Modules whose kernels are garbage.
+_unused: deque[_Loaded] = deque()
+
+
+def unload_unused() -> None:
+    """Unloads the modules of kernels that are garbage."""
+    while _unused:
+        try:
+            module = _unused.popleft()
+        except IndexError:  # Another thread was faster.
+            return
+        module.unload()
+
+
+class LoadedModule:
+    """A module in a context, unloaded some time after this object is garbage."""
+
+    def __init__(
+        self,
+        driver: Any,
+        check: Callable[[str, tuple[Any, ...]], Any],
+        context: Any,
+        manifest: dict[str, Any],
+        image: bytes,
+    ) -> None:
+        """Loads ``image``, a cubin or PTX, into the current context.
+
+        Args:
+            driver: the driver's module.
+            check: takes what is done and the result of a call; returns the value.
+            context: the current context.
+            manifest: of the kernel.
+            image: the code.
+
+        Raises:
+            BackendError: the driver refuses.
+        """
+        unload_unused()
+        self._driver = driver
+        name = manifest["kernel"]
+        # The driver expects PTX as a string that ends with a zero.
+        data = image if image.startswith(b"\x7fELF") else image + b"\0"
+        handle = check(
+            f"loading kernel '{name}' for {manifest['target']['chip']}",
+            driver.cuModuleLoadData(data),
+        )
+        loaded = _Loaded(driver, context, handle)
+        self._finalizer = weakref.finalize(self, _unused.append, loaded)
+        self._finalizer.atexit = False
+        self.function = check(
+            f"finding kernel '{name}'",
+            driver.cuModuleGetFunction(handle, name.encode()),
+        )
+        self.variables = DeviceVariables(driver, check, handle, manifest)
+        loaded.variables = self.variables
+
+    def prepare(self, stream: int) -> None:
+        """Prepares a launch on a stream.
+
+        A graph that captures the launch may run it after the kernel is garbage, so the
+        module then stays loaded.
+        """
+        if stream not in _NEVER_CAPTURED and self._is_captured(stream):
+            self._finalizer.detach()
+        elif _unused:
+            unload_unused()
+        self.variables.prepare(stream)
+
+    def _is_captured(self, stream: int) -> bool:
+        status, found = self._driver.cuStreamIsCapturing(stream)
+        none = self._driver.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE
+        return bool(status != 0 or found != none)

@@ -1,0 +1,105 @@
+"""Calls of MLIR's Python package that crashed the process: each raises an error now."""
+
+import pytest
+
+from tilews import ir
+
+LIMITS = "expected between 0 and 65536 dimensions, symbols or results"
+INPUTS = "an expression uses more than"
+
+
+@pytest.fixture
+def context():
+    with ir.Context() as context, ir.Location.unknown():
+        yield context
+
+
+def dim(position):
+    return ir.AffineExpr.get_dim(position)
+
+
+CALLS = {
+    "dimension": (lambda: dim(-1), LIMITS),
+    "symbol": (lambda: ir.AffineExpr.get_symbol(2**40), LIMITS),
+    "identity": (lambda: ir.AffineMap.get_identity(2**31), LIMITS),
+    "minor identity": (lambda: ir.AffineMap.get_minor_identity(-1, 3), LIMITS),
+    "too many results": (lambda: ir.AffineMap.get_minor_identity(2, 3), "more results"),
+    "map": (lambda: ir.AffineMap.get(2**62, 0, []), LIMITS),
+    "dimensions of a map": (lambda: ir.AffineMap.get(1, 0, [dim(0), dim(1)]), INPUTS),
+    "symbols of a map": (
+        lambda: ir.AffineMap.get(9, 1, [dim(3) + ir.AffineExpr.get_symbol(1) * 2]),
+        INPUTS,
+    ),
+    "submap": (
+        lambda: ir.AffineMap.get_identity(3).get_major_submap(-1),
+        LIMITS,
+    ),
+    "replaced": (
+        lambda: ir.AffineMap.get_identity(1).replace(dim(0), dim(5), 1, 0),
+        INPUTS,
+    ),
+    "simplified": (
+        lambda: ir.AffineExpr.simplify_affine_expr(dim(3) + 1, 1, 0),
+        INPUTS,
+    ),
+    "simplified in much": (
+        lambda: ir.AffineExpr.simplify_affine_expr(dim(3) + 1, 2**31, 0),
+        LIMITS,
+    ),
+    "shifted": (lambda: dim(3).shift_dims(2, 1), INPUTS),
+    "offset": (lambda: dim(0).shift_dims(2, 1, 3), "beyond the dimensions"),
+    "offset of symbols": (lambda: dim(0).shift_symbols(2, 1, 3), "beyond the symbols"),
+    "set": (lambda: ir.IntegerSet.get(1, 0, [dim(1)], [True]), INPUTS),
+    "empty set": (lambda: ir.IntegerSet.get_empty(-1, 0), LIMITS),
+    "replaced set": (
+        lambda: ir.IntegerSet.get_empty(1, 0).get_replaced([dim(1)], [], 1, 0),
+        INPUTS,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_affine_expressions_have_the_inputs_that_they_use(name, context):
+    call, message = CALLS[name]
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_affine_expressions_within_the_limits(context):
+    assert str(ir.AffineMap.get_permutation([])) == "() -> ()"
+    assert str(ir.AffineMap.get(2, 0, [dim(1)])) == "(d0, d1) -> (d1)"
+    assert str(dim(1).shift_dims(2, 3)) == "d4"
+    two = ir.AffineMap.get_identity(2)
+    assert (
+        str(two.get_major_submap(0)) == str(two.get_minor_submap(0)) == "(d0, d1) -> ()"
+    )
+    assert ir.AffineMap.get_identity(65536).n_dims == 65536
+    assert str(ir.AffineExpr.simplify_affine_expr(dim(3) - dim(3), 4, 0)) == "0"
+
+
+def test_operands_of_simplified_expressions(context):
+    assert str((dim(0) % 2).lhs) == "d0"
+    for name in ("lhs", "rhs"):
+        with pytest.raises(ValueError, match="it has no operands"):
+            getattr(dim(0) % 1, name)
+
+
+def test_lists_are_assigned_where_they_have_elements(context):
+    module = ir.Module.parse(
+        "func.func @f(%a: i32, %b: i32, %c: i1) {\n"
+        "  %d = arith.select %c, %a, %b : i32\n  cf.br ^end\n^end:\n  return\n}"
+    )
+    function = module.body.operations[0]
+    entry, end = function.body.blocks
+    select, branch = entry.operations
+    other = entry.arguments[1]
+    for index in (3, -4, 2**62):
+        with pytest.raises(IndexError, match="out of range"):
+            select.operands[index] = other
+    for index in (1, -2):
+        with pytest.raises(IndexError, match="out of range"):
+            branch.successors[index] = end
+    select.operands[1:][0] = other
+    assert "arith.select %arg2, %arg1, %arg1" in str(select)
+    branch.successors[-1] = end
+    assert module.operation.verify()

@@ -1,0 +1,234 @@
+"""Modules of garbage on NVIDIA GPUs are unloaded: a driver that is not there."""
+
+import gc
+import subprocess
+import sys
+import textwrap
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from support.launches import FakeArray, buffer, make_manifest
+from tilews.runtime import BackendError, LoadedKernel, cuda, modules
+from tilews.runtime.device_variables import DeviceVariables
+
+CONTEXT, OTHER_CONTEXT = 11, 22
+CAPTURING = 5  # A stream that a graph captures.
+
+
+class RefusedStatus(int):
+    name = "CUDA_ERROR_X"
+
+
+class ModuleDriver:
+    """Knows what is loaded, and refuses what the driver refuses."""
+
+    CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP = 1, 2
+    CUfunction_attribute = None  # No kernel here needs any.
+    CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
+    CUstreamCaptureStatus = SimpleNamespace(CU_STREAM_CAPTURE_STATUS_NONE=0)
+
+    def __init__(self):
+        self.loaded = {}
+        self.contexts = [OTHER_CONTEXT]
+        self.mode = 0
+        self.unload_status = 0
+        self.missing = b"missing"
+        self.freed = []
+
+    def cuDeviceGet(self, index):
+        return 0, index
+
+    def cuDevicePrimaryCtxRetain(self, device):
+        return 0, CONTEXT
+
+    def cuCtxGetCurrent(self):
+        return 0, self.contexts[-1]
+
+    def cuCtxSetCurrent(self, context):
+        self.contexts[-1] = context
+        return (0,)
+
+    def cuCtxPushCurrent(self, context):
+        self.contexts.append(context)
+        return (0,)
+
+    def cuCtxPopCurrent(self):
+        return 0, self.contexts.pop()
+
+    def cuModuleLoadData(self, data):
+        handle = f"module {len(self.loaded)}"
+        self.loaded[handle] = True
+        return 0, handle
+
+    def cuModuleGetFunction(self, module, name):
+        return (
+            (RefusedStatus(500), None)
+            if name == self.missing
+            else (0, f"{module}.{name}")
+        )
+
+    def cuModuleGetGlobal(self, module, name):
+        return 0, 4096, 8
+
+    def cuMemHostAlloc(self, size, flags):
+        memory = (b" " * size,)
+        self.memory = memory
+        return 0, id(memory[0]) + bytes.__basicsize__ - 1
+
+    def cuMemHostGetDevicePointer(self, host, flags):
+        return 0, host
+
+    def cuMemcpyHtoD(self, address, data, size):
+        return (0,)
+
+    def cuMemFreeHost(self, host):
+        self.freed.append(host)
+        return (0,)
+
+    def cuThreadExchangeStreamCaptureMode(self, mode):
+        before, self.mode = self.mode, mode
+        return 0, before
+
+    def cuModuleUnload(self, handle):
+        assert self.contexts[-1] == CONTEXT and self.mode == 2
+        if not self.unload_status:
+            assert self.loaded.pop(handle)
+        return (self.unload_status,)
+
+    def cuStreamIsCapturing(self, stream):
+        assert stream not in (0, 1)
+        return 0, int(stream == CAPTURING)
+
+    def cuLaunchKernel(self, function, *rest):
+        assert function.partition(".")[0] in self.loaded
+        return (0,)
+
+    def cuGetErrorString(self, status):
+        return 0, b"in words"
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    driver = ModuleDriver()
+    monkeypatch.setattr(cuda, "_driver", lambda: driver)
+    monkeypatch.setattr(DeviceVariables, "_reporting", [])
+    modules._unused.clear()
+    yield driver
+    gc.collect()
+    modules._unused.clear()
+
+
+def make_kernel(**options):
+    return LoadedKernel(make_manifest([buffer("A")], **options), b"image")
+
+
+def launched(stream=0, **options):
+    kernel = make_kernel(**options)
+    kernel(FakeArray(), stream=stream)
+    return kernel
+
+
+def test_modules_of_garbage_are_unloaded_with_the_next_load(driver):
+    for _ in range(50):
+        launched()
+        gc.collect()
+    assert len(driver.loaded) == 1
+    assert driver.contexts == [CONTEXT]
+    assert driver.mode == 0
+
+
+def test_a_launch_of_another_kernel_unloads(driver):
+    kept = launched()
+    others = [launched() for _ in range(4)]
+    assert len(driver.loaded) == 5
+    del others
+    gc.collect()
+    assert len(driver.loaded) == 5  # Garbage is collected anywhere.
+    kept(FakeArray())
+    assert len(driver.loaded) == 1
+    kept(FakeArray())
+
+
+def test_captured_kernels_stay_loaded(driver):
+    kernel = launched()
+    kernel(FakeArray(), stream=CAPTURING)
+    kernel(FakeArray())
+    del kernel
+    gc.collect()
+    launched()
+    assert "module 0" in driver.loaded
+
+
+def test_a_launch_that_is_captured_unloads_nothing(driver):
+    kept = launched()
+    launched()
+    gc.collect()
+    kept(FakeArray(), stream=CAPTURING)
+    assert len(driver.loaded) == 2
+
+
+def test_the_context_of_the_caller_is_as_before(driver):
+    launched()
+    gc.collect()
+    driver.contexts = [33]
+    modules.unload_unused()
+    assert driver.contexts == [33]
+    assert not driver.loaded
+
+
+def test_a_module_without_the_kernel_is_unloaded(driver):
+    driver.missing = b"k"
+    with pytest.raises(BackendError, match="finding kernel 'k' failed"):
+        launched()
+    gc.collect()
+    driver.missing = b""
+    launched()
+    assert len(driver.loaded) == 1
+
+
+@pytest.mark.parametrize("status", [0, 719])
+def test_reports_live_as_long_as_their_module(driver, status):
+    launched(assertions=[{"message": "x"}])
+    gc.collect()
+    assert len(DeviceVariables._reporting) == 1  # It can still run, and fail.
+    driver.unload_status = status
+    modules.unload_unused()
+    assert len(DeviceVariables._reporting) == len(driver.loaded) == (status != 0)
+    assert len(driver.freed) == (status == 0)
+
+
+def test_threads_unload_each_module_once(driver):
+    made = [launched() for _ in range(64)]
+    made.clear()
+    gc.collect()
+    pop = driver.contexts
+    driver.contexts = SimpleNamespace(append=lambda c: None, pop=lambda: 0)
+    driver.cuModuleUnload = lambda handle: (0 * driver.loaded.pop(handle),)
+    threads = [threading.Thread(target=modules.unload_unused) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    driver.contexts = pop
+    assert not driver.loaded
+
+
+def test_the_end_of_the_process_unloads_nothing():
+    code = """
+        import sys, weakref
+        sys.path.insert(0, "test/python")
+        from runtime.test_modules import *
+
+        driver = ModuleDriver()
+        cuda._driver = lambda: driver
+        driver.cuModuleUnload = lambda handle: print("unloaded")
+        kept = launched()
+        launched()
+        print("done")
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (0, "done\n", "")
