@@ -61,11 +61,15 @@ static bool isSparseOperand(Type type) {
 /// Returns the mfma of a CDNA chip, none if `arch` has none for this type
 /// ("CDNA2", "CDNA3" and "CDNA4 Instruction Set Architecture", chapter "Matrix
 /// Arithmetic Instructions").
-static std::optional<MmaInstruction> getMfmaFor(unsigned arch, Type type,
-                                                int64_t n) {
+static std::optional<MmaInstruction> getMfmaFor(unsigned arch,
+                                                MatmulOpInterface op) {
   // The larger shape reads fewer operands for each multiplication. f64 only has
   // the smaller shape.
-  int64_t size = n % 32 == 0 && !type.isF64() ? 32 : 16;
+  Type type = op.getLhsElementType();
+  int64_t size = op.getN() % 32 == 0 && !type.isF64() ? 32 : 16;
+  // CDNA4 multiplies fp8 twice as fast by the instruction for small types.
+  if (isOcpFp8(type) && arch == 0x950 && op.getK() % (2048 / size) == 0)
+    return getMfmaSmall(size, 8, 8);
   int64_t lanesK = 64 / size;
   if (isHalf(type))
     return getMfma(size, lanesK * (arch == 0x950 ? 8 : 4));
@@ -156,7 +160,7 @@ getInstruction(MatmulOpInterface op, InstKind kind, const TargetInfo &target) {
     return getWgmmaFor(op, widths.front());
   }
   case InstKind::Mfma:
-    return target.hasMfma() ? makeDense(getMfmaFor(target.arch, lhs, op.getN()))
+    return target.hasMfma() ? makeDense(getMfmaFor(target.arch, op))
                             : std::nullopt;
   case InstKind::Wmma:
     return target.hasWmma() ? makeDense(getWmmaFor(target.arch, lhs))
