@@ -25,6 +25,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "convert-tile-to-rocdl"
@@ -109,11 +110,17 @@ static Type getMfmaType(Builder &b, Type element, int64_t perLane) {
 /// Returns the number by which the mfma of small types knows a type ("AMD
 /// Instinct CDNA4 Instruction Set Architecture", fields CBSZ and BLGP).
 static int32_t getSmallFormat(Type type) {
-  return isa<Float8E4M3FNType>(type) ? 0 : 1;
+  return llvm::TypeSwitch<Type, int32_t>(type)
+      .Case([](Float8E4M3FNType) { return 0; })
+      .Case([](Float8E5M2Type) { return 1; })
+      .Case([](Float6E2M3FNType) { return 2; })
+      .Case([](Float6E3M2FNType) { return 3; })
+      .Case([](Float4E2M1FNType) { return 4; });
 }
 
-/// Emits the mfma of small types. With both scales 0, LLVM selects the
-/// instruction without scales.
+/// Emits the mfma of small types. LLVM selects the instruction without scales
+/// if both scales are the constant 0. A scale, of which only the lowest byte
+/// counts, gets another bit, so that it never is.
 static Value emitSmallMfma(ImplicitLocOpBuilder &b, const MmaOperands &op,
                            Value lhs, Value rhs, Value acc) {
   auto number = [&](int32_t value) -> Value {
@@ -127,17 +134,22 @@ static Value emitSmallMfma(ImplicitLocOpBuilder &b, const MmaOperands &op,
   llvm::raw_string_ostream(name) << "rocdl.mfma.scale.f32." << op.mma.m << "x"
                                  << op.mma.n << "x" << op.mma.k << ".f8f6f4";
   Value zero = number(0);
+  auto getScale = [&](Value scale) -> Value {
+    if (!scale)
+      return zero;
+    return arith::OrIOp::create(b, scale, number(1 << 8));
+  };
   return createOp(b, name,
                   {toWords(lhs, op.mma.lhs), toWords(rhs, op.mma.rhs), acc,
                    number(getSmallFormat(op.lhsElement)),
-                   number(getSmallFormat(op.rhsElement)), zero, zero, zero,
-                   zero},
+                   number(getSmallFormat(op.rhsElement)), zero,
+                   getScale(op.lhsScale), zero, getScale(op.rhsScale)},
                   {}, acc.getType());
 }
 
 static Value emitMfma(ImplicitLocOpBuilder &b, const MmaOperands &op, Value lhs,
                       Value rhs, Value acc) {
-  if (isFp8(op.lhsElement) && op.mma.k * op.mma.m == 2048)
+  if (isa<FloatType>(op.lhsElement) && op.mma.k * op.mma.m == 2048)
     return emitSmallMfma(b, op, lhs, rhs, acc);
   int64_t perLane = op.mma.lhs.getNumValues();
   std::string name = getMfmaName(op, perLane);
