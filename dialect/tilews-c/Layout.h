@@ -127,6 +127,8 @@ MLIR_CAPI_EXPORTED TilewsFragmentLayout tilewsFragmentLayoutReshape(
 MLIR_CAPI_EXPORTED TilewsMma tilewsMmaSync(int64_t operandBits);
 MLIR_CAPI_EXPORTED TilewsMma tilewsWgmma(int64_t n, int64_t operandBits);
 MLIR_CAPI_EXPORTED TilewsMma tilewsMfma(int64_t size, int64_t k);
+MLIR_CAPI_EXPORTED TilewsMma tilewsMfmaSmall(int64_t size, int64_t lhsBits,
+                                             int64_t rhsBits);
 MLIR_CAPI_EXPORTED TilewsMma tilewsWmmaGfx11(void);
 MLIR_CAPI_EXPORTED TilewsMma tilewsWmmaGfx12(void);
 MLIR_CAPI_EXPORTED TilewsMma tilewsMfmaF64(void);

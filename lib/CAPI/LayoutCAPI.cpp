@@ -240,6 +240,9 @@ TilewsMma tilewsWgmma(int64_t n, int64_t operandBits) {
   return give(getWgmma(n, operandBits), /*hasRhs=*/false);
 }
 TilewsMma tilewsMfma(int64_t size, int64_t k) { return give(getMfma(size, k)); }
+TilewsMma tilewsMfmaSmall(int64_t size, int64_t lhsBits, int64_t rhsBits) {
+  return give(getMfmaSmall(size, lhsBits, rhsBits));
+}
 TilewsMma tilewsWmmaGfx11(void) { return give(getWmmaGfx11()); }
 TilewsMma tilewsWmmaGfx12(void) { return give(getWmmaGfx12()); }
 TilewsMma tilewsMfmaF64(void) { return give(getMfmaF64()); }

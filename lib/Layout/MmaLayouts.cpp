@@ -109,6 +109,28 @@ MmaInstruction tilews::getMfma(int64_t size, int64_t k) {
   return mma;
 }
 
+/// Returns the bytes of an operand that the lanes of an mfma with small
+/// elements hold, rows along `dim`. A lane holds 32 elements, which are
+/// neighbors if they are packed; of 8 bits they are two runs of 16, half of K
+/// apart.
+static FragmentLayout getSmallOperand(int64_t size, int64_t bits, int64_t dim) {
+  int64_t lanesK = 64 / size, dimK = 1 - dim;
+  if (bits == 8)
+    return FragmentLayout({{size, 1, dim}, {lanesK, 16, dimK}},
+                          {{16, 1, dimK}, {2, 16 * lanesK, dimK}});
+  int64_t bytes = 32 * bits / 8;
+  return FragmentLayout({{size, 1, dim}, {lanesK, bytes, dimK}},
+                        {{bytes, 1, dimK}});
+}
+
+MmaInstruction tilews::getMfmaSmall(int64_t size, int64_t lhsBits,
+                                    int64_t rhsBits) {
+  MmaInstruction mma = getMfma(size, 32 * (64 / size));
+  mma.lhs = getSmallOperand(size, lhsBits, 0);
+  mma.rhs = getSmallOperand(size, rhsBits, 1);
+  return mma;
+}
+
 MmaInstruction tilews::getMfmaF64() {
   MmaInstruction mma = getMfma(16, 4);
   // Unlike all others, neighbouring rows are in neighbouring groups of lanes.

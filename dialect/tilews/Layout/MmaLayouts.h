@@ -40,6 +40,11 @@ MmaInstruction getWgmma(int64_t n, int64_t operandBits);
 /// mfma 32x32 or 16x16 (AMD CDNA3/CDNA4 ISA, "Matrix Arithmetic Instructions"),
 /// with `k` elements along K; each lane holds `k * size / 64` of them.
 MmaInstruction getMfma(int64_t size, int64_t k);
+/// mfma 32x32x64 or 16x16x128 of CDNA4, whose operands have 8, 6 or 4 bits,
+/// each its own. The layout of an operand is that of the bytes in memory, where
+/// elements of 6 and 4 bits are packed along K: its rows have `k * bits / 8`
+/// columns.
+MmaInstruction getMfmaSmall(int64_t size, int64_t lhsBits, int64_t rhsBits);
 /// mfma 16x16x4 of f64, whose accumulator has rows of its own order.
 MmaInstruction getMfmaF64();
 

@@ -125,6 +125,17 @@ static void bindMma(nb::module_ &m) {
         return Mma(tilewsMfma(size, k));
       },
       nb::arg("size"), nb::arg("k"), "CDNA's mfma.");
+  m.def(
+      "mfma_small",
+      [](int64_t size, int64_t lhsBits, int64_t rhsBits) {
+        require(size == 16 || size == 32, "mfma is 16x16 or 32x32");
+        for (int64_t bits : {lhsBits, rhsBits})
+          require(bits == 8 || bits == 6 || bits == 4,
+                  "small operands have 8, 6 or 4 bits");
+        return Mma(tilewsMfmaSmall(size, lhsBits, rhsBits));
+      },
+      nb::arg("size"), nb::arg("lhs_bits"), nb::arg("rhs_bits"),
+      "CDNA4's mfma of fp8, fp6 and fp4; operands are in bytes.");
   m.def("mfma_f64", [] { return Mma(tilewsMfmaF64()); }, "CDNA's mfma of f64.");
   m.def("wmma_gfx11", [] { return Mma(tilewsWmmaGfx11()); }, "RDNA3's wmma.");
   m.def("wmma_gfx12", [] { return Mma(tilewsWmmaGfx12()); }, "RDNA4's wmma.");

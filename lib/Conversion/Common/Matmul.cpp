@@ -153,14 +153,19 @@ private:
                        getConverted(*op.getMetadataOperand(), converted),
                        getThreadId(b, op));
 
-    MmaOperands operands = {op.getLhsElementType(),
-                            op.getRhsElementType(),
-                            op.getAccType().getElementType(),
-                            mma,
-                            {}};
+    std::array<std::unique_ptr<OperandReader>, 2> scales =
+        createScaleReaders(b, op, plan, converted);
+
+    MmaOperands operands;
+    operands.lhsElement = op.getLhsElementType();
+    operands.rhsElement = op.getRhsElementType();
+    operands.accElement = op.getAccType().getElementType();
+    operands.mma = mma;
     MmaRepeats repeats = getRepeats(mma, plan.grid, op.getM(), op.getN());
-    Type lhsElement = getTypeConverter()->convertType(op.getLhsElementType());
-    Type rhsElement = getTypeConverter()->convertType(op.getRhsElementType());
+    Type lhsElement =
+        getTypeConverter()->convertType(getElementType(op.getLhs()));
+    Type rhsElement =
+        getTypeConverter()->convertType(getElementType(op.getRhs()));
     SmallVector<SmallVector<Value>> words(repeats.m);
     for (int64_t m = 0; metadata && m < repeats.m; ++m)
       words[m] = metadata->read(m);
@@ -170,6 +175,10 @@ private:
         rows.push_back(pack(b, lhsElement, lhs->read(m, step)));
       for (int64_t n = 0; n < repeats.n; ++n)
         columns.push_back(pack(b, rhsElement, rhs->read(n, step)));
+      SmallVector<Value> lhsScales =
+          readScales(b, scales[0].get(), repeats.m, step);
+      SmallVector<Value> rhsScales =
+          readScales(b, scales[1].get(), repeats.n, step);
       for (int64_t m = 0; m < repeats.m; ++m) {
         if (metadata) {
           operands.metadata = words[m][step / metadata->getStepsPerWord()];
@@ -177,6 +186,10 @@ private:
         }
         for (int64_t n = 0; n < repeats.n; ++n) {
           Value &tile = tiles[m * repeats.n + n];
+          if (scales[0]) {
+            operands.lhsScale = lhsScales[m];
+            operands.rhsScale = rhsScales[n];
+          }
           tile = getTarget().emitMma(b, operands, rows[m], columns[n], tile);
           if (!tile)
             return op->emitError("has no instruction for these types on ")
@@ -193,31 +206,67 @@ private:
                                               OpOperand &original,
                                               ArrayRef<Value> converted) const {
     bool isLhs = &original == &op.getLhsMutable();
-    MmaInstruction mma = isLhs ? plan.getLhsMma() : plan.mma;
-    int64_t extentK = isLhs ? op.getLhsK() : op.getK();
-    Value value = getConverted(original, converted);
     auto type = dyn_cast<MemRefType>(original.get().getType());
-    if (!type)
-      return std::make_unique<FragmentReader>(
-          b, value, (isLhs ? mma.lhs : mma.rhs).getNumValues(),
-          extentK / mma.k);
     SharedOperand operand = {type,
-                             value,
+                             getConverted(original, converted),
                              isLhs,
                              isLhs ? op.getTransposeLhs()
                                    : op.getTransposeRhs(),
-                             mma,
+                             plan.getOperandMma(op, isLhs),
                              plan.grid,
                              isLhs ? op.getM() : op.getN(),
-                             extentK,
+                             isLhs ? op.getLhsK() : op.getRhsK(),
                              getThreadId(b, op)};
+    if (!type)
+      return createPlainReader(b, operand);
     if (auto reader = getTarget().createOperandReader(b, operand)) {
       LDBG() << (isLhs ? "left" : "right") << " operand by matrix instructions";
       return reader;
     }
     LDBG() << (isLhs ? "left" : "right") << " operand by vectors";
+    return createPlainReader(b, operand);
+  }
+
+  /// Creates a reader of a fragment, or of shared memory by vectors.
+  std::unique_ptr<OperandReader>
+  createPlainReader(ImplicitLocOpBuilder &b,
+                    const SharedOperand &operand) const {
+    if (!operand.type)
+      return std::make_unique<FragmentReader>(
+          b, operand.buffer,
+          (operand.isLhs ? operand.mma.lhs : operand.mma.rhs).getNumValues(),
+          operand.extentK / operand.mma.k);
     return std::make_unique<SharedReader>(
-        b, operand, getTypeConverter()->convertType(type.getElementType()));
+        b, operand,
+        getTypeConverter()->convertType(operand.type.getElementType()));
+  }
+
+  /// Creates the readers of the scales; null without scales.
+  std::array<std::unique_ptr<OperandReader>, 2>
+  createScaleReaders(ImplicitLocOpBuilder &b, MatmulOpInterface op,
+                     const MatmulPlan &plan, ArrayRef<Value> converted) const {
+    std::array<std::unique_ptr<OperandReader>, 2> readers;
+    for (auto [i, scale] : llvm::enumerate(op.getScaleOperands())) {
+      bool isLhs = i == 0;
+      readers[i] = createPlainReader(
+          b, {dyn_cast<MemRefType>(scale.get().getType()),
+              getConverted(scale, converted), isLhs,
+              isLhs ? op.getTransposeLhs() : op.getTransposeRhs(),
+              plan.getScaleMma(), plan.grid, isLhs ? op.getM() : op.getN(),
+              op.getK() / 32, getThreadId(b, op)});
+    }
+    return readers;
+  }
+
+  /// Reads the scales of all repeats for a step along K, one word for each.
+  static SmallVector<Value> readScales(ImplicitLocOpBuilder &b,
+                                       OperandReader *reader, int64_t repeats,
+                                       int64_t step) {
+    SmallVector<Value> words;
+    for (int64_t i = 0; reader && i < repeats; ++i)
+      words.push_back(arith::ExtUIOp::create(b, b.getI32Type(),
+                                             reader->read(i, step).front()));
+    return words;
   }
 
   /// Splits the registers of the accumulator into one vector per instruction.

@@ -156,6 +156,12 @@ struct SimtGemmPattern : TilePattern<GemmOp> {
                   ConversionPatternRewriter &rewriter) const override {
     if (!isSimt(op))
       return rewriter.notifyMatchFailure(op, "has an instruction of its own");
+    if (cast<MatmulOpInterface>(*op).needsSmallTypes())
+      return op.emitError("has packed or scaled operands, K ")
+             << op.getK() << " and N " << op.getN() << ", which "
+             << getTarget().info.chip << " does not multiply: it takes gfx950, "
+             << "and K a multiple of 64 if N is one of 32, or else of 128; "
+                "convert the operands, and multiply by scales";
     auto lhsType = dyn_cast<MemRefType>(op.getLhs().getType());
     auto rhsType = dyn_cast<MemRefType>(op.getRhs().getType());
     if (!lhsType || !rhsType)

@@ -11,6 +11,9 @@
 //
 //   f16 x f16 -> f32, 32x32x8    rocdl.mfma.f32.32x32x8f16
 //   fp8 x bf8 -> f32, 16x16x32   rocdl.mfma.f32.16x16x32.fp8.bf8
+//   fp8 x bf8 -> f32, 16x16x128  rocdl.mfma.scale.f32.16x16x128.f8f6f4
+//
+// The last one takes two numbers that name the types of its operands.
 //
 // If the dialect has no such operation, the result is null and the matmul
 // reports that the chip has no instruction. Registers of a lane are bitcast to
@@ -22,6 +25,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "convert-tile-to-rocdl"
@@ -103,8 +107,50 @@ static Type getMfmaType(Builder &b, Type element, int64_t perLane) {
   return VectorType::get({perLane}, element);
 }
 
+/// Returns the number by which the mfma of small types knows a type ("AMD
+/// Instinct CDNA4 Instruction Set Architecture", fields CBSZ and BLGP).
+static int32_t getSmallFormat(Type type) {
+  return llvm::TypeSwitch<Type, int32_t>(type)
+      .Case([](Float8E4M3FNType) { return 0; })
+      .Case([](Float8E5M2Type) { return 1; })
+      .Case([](Float6E2M3FNType) { return 2; })
+      .Case([](Float6E3M2FNType) { return 3; })
+      .Case([](Float4E2M1FNType) { return 4; });
+}
+
+/// Emits the mfma of small types. LLVM selects the instruction without scales
+/// if both scales are the constant 0. A scale, of which only the lowest byte
+/// counts, gets another bit, so that it never is.
+static Value emitSmallMfma(ImplicitLocOpBuilder &b, const MmaOperands &op,
+                           Value lhs, Value rhs, Value acc) {
+  auto number = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  };
+  auto toWords = [&](Value bytes, const FragmentLayout &layout) {
+    int64_t words = layout.getNumValues() / 4;
+    return castTo(b, bytes, VectorType::get({words}, b.getI32Type()));
+  };
+  std::string name;
+  llvm::raw_string_ostream(name) << "rocdl.mfma.scale.f32." << op.mma.m << "x"
+                                 << op.mma.n << "x" << op.mma.k << ".f8f6f4";
+  Value zero = number(0);
+  auto getScale = [&](Value scale) -> Value {
+    if (!scale)
+      return zero;
+    return arith::OrIOp::create(b, scale, number(1 << 8));
+  };
+  return createOp(b, name,
+                  {toWords(lhs, op.mma.lhs), toWords(rhs, op.mma.rhs), acc,
+                   number(getSmallFormat(op.lhsElement)),
+                   number(getSmallFormat(op.rhsElement)), zero,
+                   getScale(op.lhsScale), zero, getScale(op.rhsScale)},
+                  {}, acc.getType());
+}
+
 static Value emitMfma(ImplicitLocOpBuilder &b, const MmaOperands &op, Value lhs,
                       Value rhs, Value acc) {
+  if (isa<FloatType>(op.lhsElement) && op.mma.k * op.mma.m == 2048)
+    return emitSmallMfma(b, op, lhs, rhs, acc);
   int64_t perLane = op.mma.lhs.getNumValues();
   std::string name = getMfmaName(op, perLane);
   if (!b.getContext()->isOperationRegistered(name))

@@ -55,6 +55,53 @@ static FailureOr<Matrix<T>> readMatrix(Frame &frame, const Instruction &inst,
   return matrix;
 }
 
+/// Returns the elements of a type that are packed in bytes, along rows.
+static Matrix<double> unpackElements(const Matrix<int64_t> &bytes,
+                                     ElementType type) {
+  int64_t columns = bytes.columns * 8 / type.width;
+  Matrix<double> matrix{bytes.rows, columns, {}};
+  matrix.elements.resize(matrix.rows * columns);
+  for (int64_t row = 0; row < bytes.rows; ++row) {
+    const int64_t *line = &bytes.elements[row * bytes.columns];
+    for (int64_t column = 0; column < columns; ++column) {
+      int64_t bit = column * type.width, first = bit / 8;
+      uint64_t word = uint8_t(line[first]);
+      if (bit % 8 + type.width > 8)
+        word |= uint64_t(uint8_t(line[first + 1])) << 8;
+      fromBits(type, getUnsigned(word >> (bit % 8), type.width),
+               matrix.elements[row * columns + column]);
+    }
+  }
+  return matrix;
+}
+
+/// Reads an operand whose elements are of `type`, which may be packed in bytes.
+template <typename T>
+static FailureOr<Matrix<T>> readElements(Frame &frame, const Instruction &inst,
+                                         const Datum &datum, Value operand,
+                                         Type type) {
+  if constexpr (std::is_same_v<T, double>)
+    if (isa<IntegerType>(getElementTypeOrSelf(operand.getType()))) {
+      FailureOr<Matrix<int64_t>> bytes =
+          readMatrix<int64_t>(frame, inst, datum);
+      if (failed(bytes))
+        return failure();
+      return unpackElements(*bytes, *ElementType::get(type));
+    }
+  return readMatrix<T>(frame, inst, datum);
+}
+
+/// Multiplies the elements of a left operand (or a right one) by the scales of
+/// 32 neighbors along K.
+static void applyScales(Matrix<double> &matrix, const Matrix<double> &scales,
+                        bool isLhs) {
+  for (int64_t row = 0; row < matrix.rows; ++row)
+    for (int64_t column = 0; column < matrix.columns; ++column)
+      matrix.elements[row * matrix.columns + column] *=
+          isLhs ? scales.elements[row * scales.columns + column / 32]
+                : scales.elements[row / 32 * scales.columns + column];
+}
+
 /// Checks that the operands can be read: by wgmma from now on until `op`
 /// completes, otherwise at once. Threads read metadata themselves.
 static LogicalResult checkOperands(Frame &frame, const Instruction &inst,
@@ -171,17 +218,38 @@ namespace {
 struct MatmulValues {
   Datum lhs, rhs, acc, result;
   Matrix<int64_t> metadata;
+  SmallVector<Datum, 2> scales;
 };
 } // namespace
+
+/// Applies the scales, if there are any, to operands of shapes (m, k), (k, n).
+template <typename T>
+static LogicalResult applyScales(Frame &frame, const Instruction &inst,
+                                 const MatmulValues &values, Matrix<T> &lhs,
+                                 Matrix<T> &rhs) {
+  auto op = cast<tile::MatmulOpInterface>(inst.op);
+  if constexpr (std::is_same_v<T, double>)
+    for (auto [i, datum] : llvm::enumerate(values.scales)) {
+      FailureOr<Matrix<T>> scales = readMatrix<T>(frame, inst, datum);
+      if (failed(scales))
+        return failure();
+      if (i == 0 ? op.getTransposeLhs() : op.getTransposeRhs())
+        scales = transpose(*scales);
+      applyScales(i == 0 ? lhs : rhs, *scales, /*isLhs=*/i == 0);
+    }
+  return success();
+}
 
 template <typename T>
 static LogicalResult compute(Frame &frame, const Instruction &inst,
                              MatmulValues &values) {
   auto op = cast<tile::MatmulOpInterface>(inst.op);
-  FailureOr<Matrix<T>> lhs = readMatrix<T>(frame, inst, values.lhs);
+  FailureOr<Matrix<T>> lhs = readElements<T>(
+      frame, inst, values.lhs, op.getLhs(), op.getLhsElementType());
   if (failed(lhs))
     return failure();
-  FailureOr<Matrix<T>> rhs = readMatrix<T>(frame, inst, values.rhs);
+  FailureOr<Matrix<T>> rhs = readElements<T>(
+      frame, inst, values.rhs, op.getRhs(), op.getRhsElementType());
   if (failed(rhs))
     return failure();
   if (OpOperand *metadata = op.getMetadataOperand()) {
@@ -195,6 +263,8 @@ static LogicalResult compute(Frame &frame, const Instruction &inst,
     lhs = transpose(*lhs);
   if (op.getTransposeRhs())
     rhs = transpose(*rhs);
+  if (failed(applyScales(frame, inst, values, *lhs, *rhs)))
+    return failure();
   accumulate(inst.resultTypes[0].element, *lhs, *rhs,
              op.getClearAccumulator() ? nullptr : &values.acc, values.result);
   return success();
@@ -208,7 +278,9 @@ static FailureOr<MatmulValues> makeValues(Frame &frame,
   };
   MatmulValues values{get(op.getLhsMutable()), get(op.getRhsMutable()),
                       get(op.getAccMutable()), makeDatum(inst.resultTypes[0]),
-                      Matrix<int64_t>()};
+                      Matrix<int64_t>(),       {}};
+  for (OpOperand &scale : op.getScaleOperands())
+    values.scales.push_back(get(scale));
   if (OpOperand *metadata = op.getMetadataOperand()) {
     auto read = readMatrix<int64_t>(frame, inst, get(*metadata));
     if (failed(read))
@@ -288,9 +360,13 @@ static LogicalResult waitForGemms(Frame &frame, const Instruction &inst) {
 
 void sim::registerTileMatmulHandlers(Registry &registry) {
   registry.add<tile::GemmWaitOp>(waitForGemms);
-  auto run = [](Frame &frame, const Instruction &inst, auto element) {
-    return multiplyTiles<decltype(element)>(frame, inst);
+  // The elements of a packed operand are floats, though its bytes are not.
+  auto run = [](Frame &frame, const Instruction &inst) {
+    auto matmul = cast<tile::MatmulOpInterface>(inst.op);
+    return isa<FloatType>(matmul.getLhsElementType())
+               ? multiplyTiles<double>(frame, inst)
+               : multiplyTiles<int64_t>(frame, inst);
   };
-  addByElement<tile::GemmOp>(registry, run);
-  addByElement<tile::GemmSpOp>(registry, run);
+  registry.add<tile::GemmOp>(run);
+  registry.add<tile::GemmSpOp>(run);
 }

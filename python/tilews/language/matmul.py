@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import ir
@@ -10,8 +11,10 @@ from .._support.chips import fp8_family
 from ..dialects import tile
 from ..errors import LanguageError
 from .builder import current
+from .composed import small_matmul as small
 from .composed.joining import stack
 from .composed.scaled_matmul import scaled_gemm
+from .memory import accesses
 from .memory.buffers import part
 from .shapes import zeros
 from .types import (
@@ -37,18 +40,29 @@ Operand = Buffer | BufferRegion | Tile
 
 #: Element types that are no operands, and what they are converted to.
 _NO_FACTORS = {
-    **dict.fromkeys((i4, u4, e2m1, e2m3, e3m2), "f16"),
+    **dict.fromkeys((i4, u4), "f16"),
     **{u8: "f16", u16: "f32", u32: "f32", u64: "f32", e8m0: "bf16"},
 }
+#: Those that are operands of dense matmuls only.
+_DENSE_FACTORS: dict[DType, str | None] = dict.fromkeys((e2m1, e2m3, e3m2), "f16")
 
 
-def _check(what: str, **operands: Any) -> None:
+def _check(what: str, others: Mapping[DType, str | None], **operands: Any) -> None:
+    """Refuses operands of other kinds, and elements that are no factors.
+
+    ``others`` has further element types, and None for those that are factors here.
+    """
+    refused = {
+        dtype: other
+        for dtype, other in {**_NO_FACTORS, **others}.items()
+        if other is not None
+    }
     for name, operand in operands.items():
         dtype = getattr(operand, "dtype", None)
-        if dtype in _NO_FACTORS and name != "metadata":
+        if dtype in refused and name != "metadata":
             raise LanguageError(
                 f"{what}: {name} has elements of {dtype}, which are no factors",
-                f"convert it: tl.load({name}).to(tl.{_NO_FACTORS[dtype]})",
+                f"convert it: tl.load({name}).to(tl.{refused[dtype]})",
             )
         if not isinstance(operand, (Buffer, BufferRegion, Tile)):
             raise LanguageError(
@@ -79,6 +93,8 @@ def _check_fp8(lhs: Operand, rhs: Operand, what: str) -> None:
         return
     family = fp8_family(chip)
     for dtype in (lhs.dtype, rhs.dtype):
+        if not dtype.is_float or dtype.bits < 8:
+            continue
         found = "ocp" if dtype in FNUZ else "fnuz" if dtype in FNUZ.values() else family
         if found == family:
             continue
@@ -167,6 +183,51 @@ def _batched(
     )
 
 
+def _scale(scale: Any) -> Any:
+    """The scales of an operand; those of ``e8m0`` are loaded from global memory."""
+    if not isinstance(scale, (Buffer, BufferRegion)) or scale.dtype != e8m0:
+        return scale
+    if isinstance(scale, BufferRegion) and scale.buffer.is_shared:
+        return part(scale, "tl.gemm")
+    if isinstance(scale, BufferRegion) or not scale.is_shared:
+        return accesses.load(scale)
+    return scale
+
+
+def _plain_gemm(options: dict[str, Any]) -> Callable[..., Tile]:
+    """The matmul without scales and packed operands, added to an accumulator."""
+    changed = {"clear": False, "lhs_type": None, "rhs_type": None}
+    return functools.partial(gemm, **{**options, **changed})
+
+
+def _small_gemm(
+    operands: tuple[small.SmallOperand, small.SmallOperand],
+    scales: tuple[Any, Any],
+    acc: Tile,
+    options: dict[str, Any],
+) -> Tile:
+    """The matmul of fp8, fp6 and fp4: one operation, or that of converted operands."""
+    transposed = options["transpose_lhs"], options["transpose_rhs"]
+    if not small.fits_instruction(operands, scales):
+        start = zeros(acc.shape, acc.dtype) if options["clear"] else acc
+        plain = _plain_gemm(options)
+        return small.converted_gemm(plain, operands, scales, transposed, start)
+    lhs, rhs = (operand.as_fp8() for operand in operands)
+    result = tile.gemm(
+        lhs.matrix.ir,
+        rhs.matrix.ir,
+        acc.ir,
+        small.fill_scales(operands, scales),
+        transpose_lhs=transposed[0],
+        transpose_rhs=transposed[1],
+        clear_accumulator=options["clear"],
+        policy=_policy(options["policy"], "tl.gemm"),
+        lhs_type=lhs.type_attribute,
+        rhs_type=rhs.type_attribute,
+    )
+    return Tile(result)
+
+
 def gemm(
     lhs: Operand,
     rhs: Operand,
@@ -178,8 +239,10 @@ def gemm(
     policy: str = "square",
     allow_tf32: bool = False,
     dtype: DType | None = None,
-    lhs_scale: Tile | None = None,
-    rhs_scale: Tile | None = None,
+    lhs_scale: Operand | None = None,
+    rhs_scale: Operand | None = None,
+    lhs_type: DType | None = None,
+    rhs_type: DType | None = None,
 ) -> Tile:
     """``acc + lhs @ rhs``.
 
@@ -198,7 +261,12 @@ def gemm(
             for integers and f64 for f64.
         lhs_scale, rhs_scale: a fragment with a factor for each block of the operand,
             stored as it is: (M, K // 32) for blocks of 1x32, (M // 128, K // 128) for
-            128x128. The matmul of a block is scaled and added in f32.
+            128x128. The matmul of a block is scaled and added in f32. A scale of
+            ``tl.e8m0`` may also be a buffer, or a region with sizes. On gfx950 those
+            of 1x32 are operands of the instruction, for mxfp8, mxfp6 and mxfp4.
+        lhs_type, rhs_type: ``tl.e2m1``, ``tl.e2m3`` or ``tl.e3m2``: what is packed
+            along K, the last dimension, in the bytes of an operand of ``tl.u8``.
+            Buffers of ``tl.e2m1`` need no such type.
 
     Returns:
         The MxN fragment, of the type of the accumulator; BxMxN for B matmuls.
@@ -235,7 +303,8 @@ def gemm(
         multiply(a, b, c)
         assert (c == a.astype(np.float32) @ b.T).all()
     """
-    _check("tl.gemm", lhs=lhs, rhs=rhs)
+    for name, operand, packed in (("lhs", lhs, lhs_type), ("rhs", rhs, rhs_type)):
+        _check("tl.gemm", {} if packed is None else {u8: None}, **{name: operand})
     _check_fp8(lhs, rhs, "tl.gemm")
     options: dict[str, Any] = {
         "transpose_lhs": transpose_lhs,
@@ -244,6 +313,8 @@ def gemm(
         "policy": policy,
         "allow_tf32": allow_tf32,
         "dtype": dtype,
+        "lhs_type": lhs_type,
+        "rhs_type": rhs_type,
     }
     scales = lhs_scale, rhs_scale
     if 3 in (_rank(lhs), _rank(rhs)):
@@ -251,16 +322,23 @@ def gemm(
     lhs, rhs = _matrix(lhs, "tl.gemm"), _matrix(rhs, "tl.gemm")
     m = _extent(lhs, 1 if transpose_lhs else 0, "tl.gemm")
     n = _extent(rhs, 0 if transpose_rhs else 1, "tl.gemm")
-    acc = _accumulator(acc, m, n, lhs.dtype, dtype, "tl.gemm")
+    operands = (
+        small.as_operand(lhs, lhs_type, 0 if transpose_lhs else 1, "lhs"),
+        small.as_operand(rhs, rhs_type, 1 if transpose_rhs else 0, "rhs"),
+    )
+    acc = _accumulator(acc, m, n, operands[0].dtype, dtype, "tl.gemm")
+    scales = _scale(lhs_scale), _scale(rhs_scale)
+    if small.is_small(operands, scales):
+        return _small_gemm(operands, scales, acc, options)
     if any(scale is not None for scale in scales):
         start = zeros(acc.shape, acc.dtype) if clear else acc
         transposed = transpose_lhs, transpose_rhs
-        multiply = functools.partial(gemm, **{**options, "clear": False})
-        return scaled_gemm(multiply, (lhs, rhs), scales, transposed, start)
+        return scaled_gemm(_plain_gemm(options), (lhs, rhs), scales, transposed, start)
     result = tile.gemm(
         lhs.ir,
         rhs.ir,
         acc.ir,
+        [],
         transpose_lhs=transpose_lhs,
         transpose_rhs=transpose_rhs,
         clear_accumulator=clear,
@@ -317,7 +395,7 @@ def gemm_sp(
         multiply(a, e, b, c)
         assert (c == 16 * (1 + 2)).all()
     """
-    _check("tl.gemm_sp", lhs=lhs, metadata=metadata, rhs=rhs)
+    _check("tl.gemm_sp", _DENSE_FACTORS, lhs=lhs, metadata=metadata, rhs=rhs)
     _check_fp8(lhs, rhs, "tl.gemm_sp")
     lhs, metadata, rhs = (_matrix(x, "tl.gemm_sp") for x in (lhs, metadata, rhs))
     m = _extent(lhs, 0, "tl.gemm_sp")

@@ -1,7 +1,8 @@
 """Matrix instructions, by the formulas of the instruction set manuals.
 
 "AMD Instinct MI300 Instruction Set Architecture", chapter "Matrix Arithmetic
-Instructions"; "RDNA3 Instruction Set Architecture", chapter "WMMA".
+Instructions"; "AMD Instinct CDNA4 Instruction Set Architecture", the same chapter, for
+the instructions with small types; "RDNA3 Instruction Set Architecture", chapter "WMMA".
 """
 
 import re
@@ -11,13 +12,24 @@ import ml_dtypes
 import numpy as np
 
 from .disassembly import Instruction, MachineError
+from .modifiers import check_modifiers, get_bits
 from .state import Operand, Wave
 from .vector_ops import fp8_types
 
 Step = Callable[[Wave], None]
 
+_SMALL_MFMA = re.compile(r"v_mfma_(scale_)?f32_(\d+)x\d+x(\d+)_f8f6f4")
 _MFMA = re.compile(r"v_mfma_(f32|i32|f64)_(\d+)x(\d+)x(\d+)_?(.+)")
 _WMMA = re.compile(r"v_wmma_(f32|i32)_16x16x16_(.+)")
+
+#: The types that CBSZ and BLGP name, and their bits.
+_SMALL_TYPES = (
+    (ml_dtypes.float8_e4m3fn, 8),
+    (ml_dtypes.float8_e5m2, 8),
+    (ml_dtypes.float6_e2m3fn, 6),
+    (ml_dtypes.float6_e3m2fn, 6),
+    (ml_dtypes.float4_e2m1fn, 4),
+)
 
 
 def _types(text: str, chip: str) -> tuple[np.dtype, np.dtype]:
@@ -42,6 +54,47 @@ def _read(wave: Wave, operand: Operand, dtype: np.dtype) -> np.ndarray:
     """Elements of an operand's registers, shape (lanes, elements)."""
     words = wave.v[operand.first : operand.first + operand.count].T
     return np.ascontiguousarray(words).view(dtype)
+
+
+def get_small_depth(size: int, bits: int) -> np.ndarray:
+    """The place along K of each small element that a lane holds, shape (64, 32).
+
+    Packed elements of a lane are neighbors; those of 8 bits are two runs of 16, half of
+    K apart.
+    """
+    block, i = np.arange(64)[:, None] // size, np.arange(32)
+    if bits == 8:
+        return 16 * block + i % 16 + i // 16 * (1024 // size)
+    return 32 * block + i
+
+
+def _read_small(wave: Wave, operand: Operand, size: int, number: int) -> np.ndarray:
+    """An operand of small elements as a matrix (row or column, K)."""
+    dtype, bits = _SMALL_TYPES[number]
+    if operand.count != bits:
+        raise MachineError(f"expected {bits} registers, found '{operand.text}'")
+    data = _read(wave, operand, np.dtype(np.uint8))
+    places = np.unpackbits(data, axis=1, bitorder="little").reshape(64, 32, bits)
+    codes = np.packbits(places, axis=2, bitorder="little")[..., 0]
+    matrix = np.zeros((size, 2048 // size))
+    rows = np.arange(64)[:, None] % size
+    matrix[rows, get_small_depth(size, bits)] = codes.view(dtype).astype(np.float64)
+    return matrix
+
+
+def _read_scales(wave: Wave, operand: Operand, size: int, byte: int) -> np.ndarray:
+    """Factors of the elements of an operand, shape (row or column, K).
+
+    Lane l has the scale of row l % size and of the elements 32 * (l / size) and on, a
+    power of two in one byte of its register.
+    """
+    if operand.constant is not None:
+        words = np.full(64, operand.get_bits("u32"), np.uint32)
+    else:
+        words = wave.v[operand.first]
+    codes = (words >> np.uint32(8 * byte)).astype(np.uint8)
+    powers = codes.view(ml_dtypes.float8_e8m0fnu).astype(np.float64)
+    return np.repeat(powers.reshape(-1, size).T, 32, axis=1)
 
 
 def get_mfma_coordinates(size: int, wide: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -81,6 +134,12 @@ class MatrixCompiler:
 
     def compile(self, inst: Instruction) -> Step | None:
         """The function of `inst`; None if the instruction is unknown."""
+        match = _SMALL_MFMA.fullmatch(inst.name)
+        if match:
+            size = int(match[2])
+            if size * int(match[3]) != 2048 or self.chip != "gfx950":
+                raise MachineError(f"unknown instruction '{inst.text}'")
+            return self._small_mfma(inst, size, bool(match[1]))
         match = _MFMA.fullmatch(inst.name)
         if match:
             acc, m, n, k, types = match.groups()
@@ -122,6 +181,34 @@ class MatrixCompiler:
             elif old.constant != "0":
                 raise MachineError(f"unknown accumulator in '{inst.text}'")
             _write(wave, dest, _accumulate(a, b, c, dtype)[row, column])
+
+        return step
+
+    def _small_mfma(self, inst: Instruction, size: int, scaled: bool) -> Step:
+        """CDNA4's mfma of fp8, fp6 and fp4, scaled or not."""
+        known = ("cbsz", "blgp", *(("op_sel", "op_sel_hi") if scaled else ()))
+        check_modifiers(inst, known)
+        formats = [int(inst.modifiers.get(key, "0")) for key in ("cbsz", "blgp")]
+        if max(formats) >= len(_SMALL_TYPES):
+            raise MachineError(f"unknown types in '{inst.text}'")
+        low, high = (get_bits(inst, key, 3, 0) for key in ("op_sel", "op_sel_hi"))
+        dest, *sources = (Operand(text) for text in inst.operands)
+        left, right, old, *scales = sources
+        row, column = get_mfma_coordinates(size, False)
+
+        def step(wave: Wave) -> None:
+            _require_all(wave, inst)
+            a = _read_small(wave, left, size, formats[0])
+            b = _read_small(wave, right, size, formats[1])
+            if scaled:
+                a = a * _read_scales(wave, scales[0], size, low[0] + 2 * high[0])
+                b = b * _read_scales(wave, scales[1], size, low[1] + 2 * high[1])
+            c = np.zeros((size, size), np.float32)
+            if old.constant is None:
+                c[row, column] = _read(wave, old, np.dtype(np.float32))
+            elif old.constant != "0":
+                raise MachineError(f"unknown accumulator in '{inst.text}'")
+            _write(wave, dest, _accumulate(a, b.T, c, np.float32)[row, column])
 
         return step
 

@@ -234,6 +234,27 @@ def test_mfma_with_doubled_k(size, k, starts):
         assert held == (starts[lane // 16] + e, lane % size)
 
 
+@pytest.mark.parametrize("bits", [(8, 8), (8, 4), (6, 8), (4, 6)])
+@pytest.mark.parametrize("size", [16, 32])
+def test_mfma_of_small_types(size, bits):
+    """AMD CDNA4 ISA, 7.1.5: the lanes of V_MFMA_F32_16X16X128_F8F6F4 and 32X32X64 hold
+    32 elements of 6 or 4 bits from k = 32 * (lane / size) on. Of 8 bits v0 to v3 hold
+    16 from k = 16 * (lane / size) on, and v4 to v7 those half of K later."""
+    mma = L.mfma_small(size, *bits)
+    assert (mma.m, mma.n, mma.k) == (size, size, 2048 // size)
+    assert mma.acc == L.mfma(size, 8).acc
+    for layout, width, dim in ((mma.lhs, bits[0], 0), (mma.rhs, bits[1], 1)):
+        held = table(layout, 2)
+        assert len(held) == 64 * 32 * width // 8
+        for (lane, byte), place in held.items():
+            group = lane // size
+            if width == 8:
+                k = 16 * group + byte % 16 + byte // 16 * (mma.k // 2)
+            else:
+                k = 32 * group * width // 8 + byte
+            assert place == ((lane % size, k) if dim == 0 else (k, lane % size))
+
+
 def test_mfma_f64_operands():
     """AMD matrix instruction calculator, V_MFMA_F64_16X16X4_F64: B[k][j] is in lane
     j + 16 * k, A[i][k] in lane i + 16 * k."""

@@ -281,6 +281,8 @@ def test_view_of_panels():
         lambda: L.wgmma(12, 16),
         lambda: L.mfma(8, 8),
         lambda: L.mfma(32, 3),
+        lambda: L.mfma_small(8, 8, 8),
+        lambda: L.mfma_small(16, 8, 5),
         lambda: L.wgmma(8, 16).layout("rhs", (1, 1), 16, 8),
         lambda: L.mma_sync(16).layout("b", (1, 1), 16, 8),
         lambda: L.mma_sync(16).grid(4, 64, 64, "round"),

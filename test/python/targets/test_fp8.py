@@ -62,6 +62,41 @@ def test_arrays_of_the_other_family():
         scaled(x, y, 1.0)
 
 
+@tilews.kernel(threads=256)
+def mixed_product(
+    A: tl.Tensor["M, K", "TA"],
+    B: tl.Tensor["N, K", "TB"],
+    C: tl.Tensor["M, N", tl.f32],
+    BN: tl.constexpr,
+):
+    i, j = tl.grid(tl.cdiv(A.shape[0], 64), tl.cdiv(B.shape[0], BN))
+    a, b = tl.alloc_shared((64, 128), A.dtype), tl.alloc_shared((BN, 128), B.dtype)
+    acc = tl.zeros((64, BN), tl.f32)
+    for k in tl.range(tl.cdiv(A.shape[1], 128), num_stages=2):
+        tl.copy(A[i * 64, k * 128], a)
+        tl.copy(B[j * BN, k * 128], b)
+        acc = tl.gemm(a, b, acc, transpose_rhs=True)
+    C[i * 64, j * BN] = acc
+
+
+@pytest.mark.parametrize(
+    ("columns", "instruction"),
+    [(48, "v_mfma_f32_16x16x128_f8f6f4"), (64, "v_mfma_f32_32x32x64_f8f6f4")],
+)
+@pytest.mark.parametrize("types", [("e4m3", "e5m2"), ("e5m2", "e5m2")])
+def test_instructions_for_small_types(types, columns, instruction):
+    """gfx950 multiplies fp8 twice as fast by the instructions for small types."""
+    a_type, b_type = (getattr(tl, name) for name in types)
+    compiled = mixed_product.compile("gfx950", TA=a_type, TB=b_type, BN=columns)
+    a = RNG.uniform(-2, 2, (100, 300)).astype(a_type.numpy)
+    b = RNG.uniform(-2, 2, (70, 300)).astype(b_type.numpy)
+    c = np.zeros((100, 70), np.float32)
+    executed = launch(compiled, [a, b, c]).executed
+    assert instruction in executed
+    expected = a.astype(np.float64) @ b.astype(np.float64).T
+    np.testing.assert_allclose(c, expected, rtol=1e-6, atol=1e-5)
+
+
 @tilews.kernel(threads=128)
 def widened(X: tl.Tensor["M, 64", "T"], Y: tl.Tensor["M, 64", tl.f32]):
     block = tl.grid(tl.cdiv(X.shape[0], 32))

@@ -25,12 +25,14 @@ class ModuleVariables;
 
 /// One matrix instruction of a warp: its element types and extents. A sparse
 /// one also has the metadata, an i32, and the selector of the lanes that hold
-/// it.
+/// it. A scaled one has the scale of each operand, an i32 with an f8E8M0FNU in
+/// its lowest byte.
 struct MmaOperands {
   mlir::Type lhsElement, rhsElement, accElement;
   MmaInstruction mma;
   mlir::Value metadata;
   int64_t selector = 0;
+  mlir::Value lhsScale, rhsScale;
 };
 
 /// An operand of a matmul in shared memory, which warps read piece by piece.

@@ -58,14 +58,32 @@ static bool isSparseOperand(Type type) {
   return isHalf(type) || type.isInteger(8) || isOcpFp8(type);
 }
 
+/// Returns the instruction of CDNA4 for small types, none if it cannot compute
+/// `op`. It multiplies fp8 twice as fast as the instruction for fp8 alone.
+static std::optional<MmaInstruction> getSmallMfmaFor(unsigned arch,
+                                                     MatmulOpInterface op) {
+  Type lhs = op.getLhsElementType(), rhs = op.getRhsElementType();
+  if (arch != 0x950 || !(op.needsSmallTypes() || isOcpFp8(lhs)))
+    return std::nullopt;
+  for (int64_t size : {32, 16})
+    if ((size == 16 || op.getN() % size == 0) && op.getK() % (2048 / size) == 0)
+      return getMfmaSmall(size, getElementBits(lhs), getElementBits(rhs));
+  return std::nullopt;
+}
+
 /// Returns the mfma of a CDNA chip, none if `arch` has none for this type
 /// ("CDNA2", "CDNA3" and "CDNA4 Instruction Set Architecture", chapter "Matrix
 /// Arithmetic Instructions").
-static std::optional<MmaInstruction> getMfmaFor(unsigned arch, Type type,
-                                                int64_t n) {
+static std::optional<MmaInstruction> getMfmaFor(unsigned arch,
+                                                MatmulOpInterface op) {
   // The larger shape reads fewer operands for each multiplication. f64 only has
   // the smaller shape.
-  int64_t size = n % 32 == 0 && !type.isF64() ? 32 : 16;
+  Type type = op.getLhsElementType();
+  int64_t size = op.getN() % 32 == 0 && !type.isF64() ? 32 : 16;
+  if (std::optional<MmaInstruction> mma = getSmallMfmaFor(arch, op))
+    return mma;
+  if (op.needsSmallTypes())
+    return std::nullopt;
   int64_t lanesK = 64 / size;
   if (isHalf(type))
     return getMfma(size, lanesK * (arch == 0x950 ? 8 : 4));
@@ -136,7 +154,8 @@ static std::optional<MatmulPlan> getMmaFor(MatmulOpInterface op, unsigned sm) {
 static std::optional<MatmulPlan>
 getInstruction(MatmulOpInterface op, InstKind kind, const TargetInfo &target) {
   Type lhs = op.getLhsElementType();
-  if (op.isSparse() && !isSparseOperand(lhs))
+  if ((op.isSparse() && !isSparseOperand(lhs)) ||
+      (op.needsSmallTypes() && kind != InstKind::Mfma))
     return std::nullopt;
   auto makeDense =
       [&](std::optional<MmaInstruction> mma) -> std::optional<MatmulPlan> {
@@ -156,7 +175,7 @@ getInstruction(MatmulOpInterface op, InstKind kind, const TargetInfo &target) {
     return getWgmmaFor(op, widths.front());
   }
   case InstKind::Mfma:
-    return target.hasMfma() ? makeDense(getMfmaFor(target.arch, lhs, op.getN()))
+    return target.hasMfma() ? makeDense(getMfmaFor(target.arch, op))
                             : std::nullopt;
   case InstKind::Wmma:
     return target.hasWmma() ? makeDense(getWmmaFor(target.arch, lhs))
@@ -169,11 +188,15 @@ getInstruction(MatmulOpInterface op, InstKind kind, const TargetInfo &target) {
   llvm_unreachable("covered switch");
 }
 
-MmaInstruction MatmulPlan::getLhsMma() const {
-  MmaInstruction lhs = mma;
-  if (metadata)
-    lhs.k /= 2;
-  return lhs;
+MmaInstruction MatmulPlan::getOperandMma(MatmulOpInterface op,
+                                         bool isLhs) const {
+  MmaInstruction operand = mma;
+  operand.k = mma.k * (isLhs ? op.getLhsK() : op.getRhsK()) / op.getK();
+  return operand;
+}
+
+MmaInstruction MatmulPlan::getScaleMma() const {
+  return getMfma(mma.m, 64 / mma.m);
 }
 
 //===----------------------------------------------------------------------===//
@@ -209,7 +232,7 @@ static SharedLayout getWantedLayout(MatmulOpInterface op, OpOperand &operand,
     return getSwizzledPanels(type);
   bool isLhs = &operand == &op.getLhsMutable();
   bool transposed = isLhs ? op.getTransposeLhs() : op.getTransposeRhs();
-  MmaInstruction mma = isLhs ? plan.getLhsMma() : plan.mma;
+  MmaInstruction mma = plan.getOperandMma(op, isLhs);
   OperandAccess access =
       kind == InstKind::Mma && hasMatrixRows(type, isLhs != transposed)
           ? getMatrixRowAccess(mma, isLhs, transposed)
@@ -296,6 +319,9 @@ static std::string rejectMatmul(MatmulOpInterface op, InstKind kind,
   Type lhs = op.getLhsElementType();
   auto say = [](const Twine &text) { return text.str(); };
   std::optional<MatmulPlan> plan = getInstruction(op, kind, target);
+  if (!plan && op.needsSmallTypes())
+    return "only gfx950 multiplies packed and scaled operands, with K a "
+           "multiple of 64 if N is one of 32, or else of 128";
   if (!plan) {
     std::string type;
     llvm::raw_string_ostream(type) << lhs;
@@ -382,13 +408,22 @@ static void getRequirements(MatmulOpInterface op, const TargetInfo &target,
     if (isa<RankedTensorType>(operand.get().getType()))
       require(&operand, transposed ? layout.transpose({1, 0}) : layout);
   };
-  requireOperand(
-      op.getLhsMutable(),
-      getLhsLayout(plan->getLhsMma(), plan->grid, op.getM(), op.getLhsK()),
-      op.getTransposeLhs());
+  requireOperand(op.getLhsMutable(),
+                 getLhsLayout(plan->getOperandMma(op, true), plan->grid,
+                              op.getM(), op.getLhsK()),
+                 op.getTransposeLhs());
   requireOperand(op.getRhsMutable(),
-                 getRhsLayout(plan->mma, plan->grid, op.getK(), op.getN()),
+                 getRhsLayout(plan->getOperandMma(op, false), plan->grid,
+                              op.getRhsK(), op.getN()),
                  op.getTransposeRhs());
+  MmaInstruction scaleMma = plan->getScaleMma();
+  for (auto [i, scale] : llvm::enumerate(op.getScaleOperands())) {
+    int64_t m = op.getM(), n = op.getN(), blocks = op.getK() / 32;
+    requireOperand(scale,
+                   i == 0 ? getLhsLayout(scaleMma, plan->grid, m, blocks)
+                          : getRhsLayout(scaleMma, plan->grid, blocks, n),
+                   i == 0 ? op.getTransposeLhs() : op.getTransposeRhs());
+  }
   if (op.isSparse())
     requireOperand(*op.getMetadataOperand(),
                    tile::getMetadataLayout(op, *plan).fragment, false);

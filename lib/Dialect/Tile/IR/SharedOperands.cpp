@@ -45,7 +45,7 @@ Expected<WgmmaDescriptor> tile::getWgmmaDescriptor(MatmulOpInterface op,
                                                    const SharedLayout &layout) {
   bool isLhs = &operand == &op.getLhsMutable();
   bool swapped = isLhs ? op.getTransposeLhs() : op.getTransposeRhs();
-  MmaInstruction mma = isLhs ? plan.getLhsMma() : plan.mma;
+  MmaInstruction mma = plan.getOperandMma(op, isLhs);
   // Without transposition, K is the last dimension of the left operand, and the
   // first one of the right operand.
   int64_t kDim = isLhs != swapped ? 1 : 0;

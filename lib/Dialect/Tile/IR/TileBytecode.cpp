@@ -16,6 +16,7 @@
 // `upgradeFromVersion` here for a change of the IR, `readProperties` of the
 // operation for a change of its properties. Version 2 added the order and the
 // scope of `tile.atomic_rmw`, and the rows and the limit of `tile.copy`.
+// Version 3 added the types of packed operands of `tile.gemm`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,6 +92,33 @@ void AtomicRMWOp::writeProperties(DialectBytecodeWriter &writer) {
   writer.writeOptionalAttribute(properties.scope);
   writer.writeAttribute(properties.sizes);
   writer.writeAttribute(properties.static_offsets);
+}
+
+LogicalResult GemmOp::readProperties(DialectBytecodeReader &reader,
+                                     OperationState &state) {
+  auto &properties = state.getOrAddProperties<Properties>();
+  bool hasTypes = getVersion(reader) > 2;
+  return failure(
+      failed(reader.readOptionalAttribute(properties.allow_tf32)) ||
+      failed(reader.readOptionalAttribute(properties.async)) ||
+      failed(reader.readOptionalAttribute(properties.clear_accumulator)) ||
+      (hasTypes && failed(reader.readOptionalAttribute(properties.lhs_type))) ||
+      failed(reader.readOptionalAttribute(properties.policy)) ||
+      (hasTypes && failed(reader.readOptionalAttribute(properties.rhs_type))) ||
+      failed(reader.readOptionalAttribute(properties.transpose_lhs)) ||
+      failed(reader.readOptionalAttribute(properties.transpose_rhs)));
+}
+
+void GemmOp::writeProperties(DialectBytecodeWriter &writer) {
+  const Properties &properties = getProperties();
+  writer.writeOptionalAttribute(properties.allow_tf32);
+  writer.writeOptionalAttribute(properties.async);
+  writer.writeOptionalAttribute(properties.clear_accumulator);
+  writer.writeOptionalAttribute(properties.lhs_type);
+  writer.writeOptionalAttribute(properties.policy);
+  writer.writeOptionalAttribute(properties.rhs_type);
+  writer.writeOptionalAttribute(properties.transpose_lhs);
+  writer.writeOptionalAttribute(properties.transpose_rhs);
 }
 
 /// The version of MLIR's own format from which on the number of operands in

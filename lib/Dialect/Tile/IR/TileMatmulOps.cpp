@@ -41,12 +41,22 @@ static bool isFp8(Type type) {
              Float8E5M2FNUZType>(type);
 }
 
+/// Returns whether elements of the type are packed in bytes.
+static bool isPackedFloat(Type type) {
+  return isa<Float4E2M1FNType, Float6E2M3FNType, Float6E3M2FNType>(type);
+}
+
+/// Returns whether the type is fp8, fp6 or fp4 of OCP.
+static bool isOcpSmall(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(type) || isPackedFloat(type);
+}
+
 static LogicalResult verifyElementTypes(Operation *op, Type lhs, Type rhs,
                                         Type acc) {
   bool mixedFp8 = isFp8(lhs) && isFp8(rhs) &&
                   isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(lhs) ==
                       isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(rhs);
-  if (lhs != rhs && !mixedFp8)
+  if (lhs != rhs && !mixedFp8 && !(isOcpSmall(lhs) && isOcpSmall(rhs)))
     return op->emitOpError("operands have element types ")
            << lhs << " and " << rhs
            << ", expected the same, or two fp8 types of one family";
@@ -92,6 +102,81 @@ static LogicalResult verifyExtent(Operation *op, StringRef name, StringRef a,
                            << y << " in the " << b;
 }
 
+/// Checks an operand whose elements are packed in bytes, if there is a `type`.
+static LogicalResult verifyPacked(GemmOp op, StringRef name,
+                                  std::optional<Type> type, Value operand,
+                                  bool isAlongK) {
+  if (!type) {
+    if (isPackedFloat(getElementType(operand)))
+      return op.emitOpError()
+             << name << " operand has elements of " << getElementType(operand)
+             << ", expected i8 in which they are packed, and " << name
+             << "_type";
+    return success();
+  }
+  if (!isPackedFloat(*type))
+    return op.emitOpError() << name << "_type is " << *type
+                            << ", expected f4E2M1FN, f6E2M3FN or f6E3M2FN";
+  if (!getElementType(operand).isInteger(8))
+    return op.emitOpError()
+           << name << " operand has elements of " << getElementType(operand)
+           << ", expected i8 in which " << *type << " are packed";
+  if (!isAlongK)
+    return op.emitOpError()
+           << name << " operand is packed along K, expected "
+           << (name == "lhs" ? "no transpose_lhs" : "transpose_rhs");
+  int64_t bytes = getShape(operand)[1];
+  if (bytes * 8 % getElementBits(*type) != 0)
+    return op.emitOpError() << name << " operand has rows of " << bytes
+                            << " bytes, expected whole elements of " << *type;
+  return success();
+}
+
+/// Checks the scale of an operand, which is stored like it.
+static LogicalResult verifyScale(GemmOp op, StringRef name, Value scale,
+                                 int64_t rows, bool isAlongK) {
+  Type element = getElementType(scale);
+  if (!isa<Float8E8M0FNUType>(element))
+    return op.emitOpError()
+           << "scale of the " << name << " operand has elements of " << element
+           << ", expected f8E8M0FNU";
+  SmallVector<int64_t> expected = {rows, op.getK() / 32};
+  if (!isAlongK)
+    std::swap(expected[0], expected[1]);
+  if (op.getK() % 32 != 0 || getShape(scale) != ArrayRef(expected)) {
+    InFlightDiagnostic diag = op.emitOpError();
+    diag << "scale of the " << name << " operand has shape " << scale.getType()
+         << ", expected ";
+    if (op.getK() % 32 != 0)
+      return diag << "K to be a multiple of 32, found " << op.getK();
+    return diag << expected[0] << "x" << expected[1]
+                << ": a factor for each 32 elements along K";
+  }
+  return success();
+}
+
+static LogicalResult verifyScales(GemmOp op) {
+  OperandRange scales = op.getScales();
+  if (scales.empty())
+    return success();
+  if (scales.size() != 2)
+    return op.emitOpError("has ")
+           << scales.size() << " scales, expected one for each operand";
+  for (Value scale : scales)
+    if (failed(verifyOperand(op, "scale", scale)))
+      return failure();
+  for (Type type : {op.getLhsElementType(), op.getRhsElementType()})
+    if (!isOcpSmall(type))
+      return op.emitOpError("scales elements of ")
+             << type << ", expected fp8 of OCP, fp6 or fp4";
+  if (op.getAsync())
+    return op.emitOpError("is scaled and asynchronous, which no chip has");
+  if (failed(
+          verifyScale(op, "left", scales[0], op.getM(), !op.getTransposeLhs())))
+    return failure();
+  return verifyScale(op, "right", scales[1], op.getN(), op.getTransposeRhs());
+}
+
 static TileRegion getWhole(Value buffer) {
   Builder builder(buffer.getContext());
   TileRegion region;
@@ -121,9 +206,21 @@ static void addReadEffects(
 
 int64_t GemmOp::getM() { return getShape(getLhs())[getTransposeLhs() ? 1 : 0]; }
 int64_t GemmOp::getN() { return getShape(getRhs())[getTransposeRhs() ? 0 : 1]; }
-int64_t GemmOp::getK() { return getShape(getLhs())[getTransposeLhs() ? 0 : 1]; }
-Type GemmOp::getLhsElementType() { return getElementType(getLhs()); }
-Type GemmOp::getRhsElementType() { return getElementType(getRhs()); }
+int64_t GemmOp::getK() {
+  int64_t extent = getShape(getLhs())[getTransposeLhs() ? 0 : 1];
+  return getLhsType() ? extent * 8 / getElementBits(*getLhsType()) : extent;
+}
+Type GemmOp::getLhsElementType() {
+  return getLhsType().value_or(getElementType(getLhs()));
+}
+Type GemmOp::getRhsElementType() {
+  return getRhsType().value_or(getElementType(getRhs()));
+}
+
+bool MatmulOpInterface::needsSmallTypes() {
+  return !getScaleOperands().empty() || isPackedFloat(getLhsElementType()) ||
+         isPackedFloat(getRhsElementType());
+}
 
 LogicalResult GemmOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
                                        Adaptor adaptor,
@@ -189,7 +286,14 @@ LogicalResult GemmOp::verify() {
       failed(verifyOperand(*this, "right operand", getRhs())) ||
       failed(verifyOperand(*this, "accumulator", getAcc())))
     return failure();
+  if (failed(verifyPacked(*this, "lhs", getLhsType(), getLhs(),
+                          !getTransposeLhs())) ||
+      failed(verifyPacked(*this, "rhs", getRhsType(), getRhs(),
+                          getTransposeRhs())))
+    return failure();
   int64_t rhsK = getShape(getRhs())[getTransposeRhs() ? 1 : 0];
+  if (getRhsType())
+    rhsK = rhsK * 8 / getElementBits(*getRhsType());
   ArrayRef<int64_t> acc = getShape(getAcc());
   if (failed(verifyExtent(*this, "K", "left operand", getK(), "right operand",
                           rhsK)) ||
@@ -199,7 +303,8 @@ LogicalResult GemmOp::verify() {
                           acc[1])))
     return failure();
   if (failed(verifyElementTypes(*this, getLhsElementType(), getRhsElementType(),
-                                getElementType(getAcc()))))
+                                getElementType(getAcc()))) ||
+      failed(verifyScales(*this)))
     return failure();
   return getAsync() ? verifyUnfinishedUses(*this) : success();
 }
@@ -229,7 +334,9 @@ struct TransposeLeftFragment : OpRewritePattern<GemmOp> {
 
   LogicalResult matchAndRewrite(GemmOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.getTransposeLhs() || !isa<RankedTensorType>(op.getLhs().getType()))
+    if (!op.getTransposeLhs() ||
+        !isa<RankedTensorType>(op.getLhs().getType()) ||
+        !op.getScales().empty())
       return rewriter.notifyMatchFailure(op, "no transposed fragment");
     Value transposed =
         TransposeOp::create(rewriter, op.getLoc(), op.getLhs(),

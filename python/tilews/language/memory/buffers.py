@@ -155,8 +155,8 @@ def part(region: BufferRegion, what: str) -> Buffer:
         LanguageError: the buffer is global, or the region is no part whose offsets are
             multiples of its sizes.
     """
-    buffer = region.buffer
-    if not buffer.is_shared:
+    dtype = region.buffer.dtype
+    if not region.buffer.is_shared:
         raise LanguageError(
             f"{what}: found {describe(region)}",
             "load it with tl.load, or copy it to shared memory with tl.copy",
@@ -167,9 +167,10 @@ def part(region: BufferRegion, what: str) -> Buffer:
             "write S[i] for a matrix of a buffer of three dimensions, or "
             "S[0:64, 32:64]",
         )
-    for dim, (offset, size) in enumerate(
-        zip(region.offsets, region.sizes, strict=True)
-    ):
+    if dtype.packing > 1:
+        region = packed.as_bytes(region, what)
+    buffer, sizes = region.buffer, region.sizes or ()
+    for dim, (offset, size) in enumerate(zip(region.offsets, sizes, strict=True)):
         if isinstance(offset, Scalar):
             fits = size == 1
         else:
@@ -192,7 +193,7 @@ def part(region: BufferRegion, what: str) -> Buffer:
             )
     dynamic, offsets, sizes = regions.mlir_region(region)
     view = tile.subview(buffer.ir, dynamic, offsets, sizes)
-    return Buffer(view, dtype=buffer.dtype)
+    return Buffer(view, dtype=dtype)
 
 
 def may_alias(a: Buffer, b: Buffer) -> None:

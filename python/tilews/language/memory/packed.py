@@ -22,8 +22,8 @@ from ..types import DTYPES, DType, i32, u4, u8
 from ..values import Buffer, BufferRegion, Scalar, Tile, describe
 from . import accesses, gathers
 
-#: The element types of which two share a byte, and numpy's.
-_PACKED = {dtype: dtype.numpy for dtype in DTYPES if dtype.packing > 1}
+#: The bits of numpy's element types that can be packed in bytes.
+_BITS = {dtype.numpy: dtype.bits for dtype in DTYPES if dtype.bits in (4, 6)}
 
 
 def byte_shape(shape: tuple[int, ...], dtype: DType, what: str) -> tuple[int, ...]:
@@ -207,17 +207,19 @@ def refuse(region: BufferRegion, what: str) -> BufferRegion:
 
 
 def pack_elements(array: Any) -> np.ndarray:
-    """An array of 4-bit elements with two in a byte, as kernels take it.
+    """An array of elements of 4 or 6 bits, packed in bytes as kernels take it.
 
     Args:
-        array: an array of an ``ml_dtypes`` type of 4 bits, whose last extent is even.
+        array: an array of an ``ml_dtypes`` type of 4 bits, whose last extent is even,
+            or of 6 bits, whose last extent is a multiple of 4.
 
     Returns:
-        An array of uint8 with half the last extent. Element ``2 * i`` of a line is the
-        lower half of byte ``i``.
+        An array of uint8, with half or three quarters of the last extent. The bits of a
+        line follow each other from the lowest bit of its first byte on: element
+        ``2 * i`` of 4 bits is the lower half of byte ``i``.
 
     Raises:
-        LanguageError: the elements have another width, or the last extent is odd.
+        LanguageError: the elements have another width, or do not fill whole bytes.
 
     Example:
         >>> import ml_dtypes, numpy, tilews
@@ -225,22 +227,24 @@ def pack_elements(array: Any) -> np.ndarray:
         [241]
     """
     codes = np.asarray(array)
-    if codes.dtype not in _PACKED.values() or not codes.shape or codes.shape[-1] % 2:
+    bits = _BITS.get(codes.dtype, 8)
+    if bits == 8 or not codes.shape or codes.shape[-1] % (2 if bits == 4 else 4):
         raise LanguageError(
             "tilews.pack_elements: expected elements of 4 bits and an even last "
-            f"extent, found {codes.dtype} of shape {codes.shape}"
+            "extent, or of 6 bits and a multiple of 4, found "
+            f"{codes.dtype} of shape {codes.shape}"
         )
-    nibbles = codes.view(np.uint8) & 15
-    packed: np.ndarray = nibbles[..., ::2] | nibbles[..., 1::2] << 4
-    return packed
+    places = np.unpackbits(codes.view(np.uint8)[..., None], axis=-1, bitorder="little")
+    line = places[..., :bits].reshape(*codes.shape[:-1], -1)
+    return np.packbits(line, axis=-1, bitorder="little")
 
 
 def unpack_elements(array: Any, dtype: DType) -> np.ndarray:
-    """The elements of an array with two in a byte; undoes :func:`pack_elements`.
+    """The elements of an array that are packed in bytes; undoes :func:`pack_elements`.
 
     Args:
         array: an array of bytes.
-        dtype: ``tl.i4``, ``tl.u4`` or ``tl.e2m1``.
+        dtype: ``tl.i4``, ``tl.u4``, ``tl.e2m1``, ``tl.e2m3`` or ``tl.e3m2``.
 
     Raises:
         LanguageError: the elements of the array are no bytes, or those of the type
@@ -252,15 +256,17 @@ def unpack_elements(array: Any, dtype: DType) -> np.ndarray:
         [1, -1]
     """
     codes = np.asarray(array)
-    if codes.dtype.itemsize != 1 or dtype not in _PACKED:
+    bits = _BITS.get(dtype.numpy, 8) if isinstance(dtype, DType) else 8
+    if codes.dtype.itemsize != 1 or bits == 8 or codes.shape[-1] * 8 % bits:
         raise LanguageError(
-            "tilews.unpack_elements: expected bytes and an element type of 4 bits, "
-            f"found {codes.dtype} and {dtype!r}"
+            "tilews.unpack_elements: expected bytes and an element type of 4 or 6 "
+            f"bits, found {codes.dtype} and {dtype!r}"
         )
-    codes = codes.view(np.uint8)
-    nibbles = np.stack([codes & 15, codes >> 4], -1).reshape(*codes.shape[:-1], -1)
+    places = np.unpackbits(codes.view(np.uint8), axis=-1, bitorder="little")
+    line = places.reshape(*codes.shape[:-1], -1, bits)
+    codes = np.packbits(line, axis=-1, bitorder="little")[..., 0]
     if dtype.is_float:
-        return nibbles.view(dtype.numpy)
+        return codes.view(dtype.numpy)
     if not dtype.is_unsigned:
-        nibbles = (nibbles ^ 8).astype(np.int8) - np.int8(8)
-    return nibbles.astype(dtype.numpy)
+        codes = (codes ^ 8).astype(np.int8) - np.int8(8)
+    return codes.astype(dtype.numpy)

@@ -63,6 +63,50 @@ gpu.module @gfx942 [#rocdl.target<chip = "gfx942">] {
 #wg = #gpu.address_space<workgroup>
 // CHECK-LABEL: gpu.module @gfx950
 gpu.module @gfx950 [#rocdl.target<chip = "gfx950">] {
+  // The numbers of the types are 0 and 1. Without scales both are zero.
+  // CHECK: llvm.func @fp8
+  gpu.func @fp8(%C: memref<32x32xf32>) kernel attributes {tile.threads = 64 : i32} {
+    %a = tile.alloc_shared : memref<32x64xf8E4M3FN, #wg>
+    %b = tile.alloc_shared : memref<32x64xf8E5M2, #wg>
+    %c = arith.constant dense<0.0> : tensor<32x32xf32>
+    // A lane holds two runs of 16 elements of an operand.
+    // CHECK-COUNT-4: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<16xi8>
+    // CHECK: rocdl.mfma.scale.f32.32x32x64.f8f6f4 %{{.*}}, %{{.*}}, %{{.*}}, %c0_i32, %c1_i32, %c0_i32, %c0_i32, %c0_i32, %c0_i32 : (vector<8xi32>, vector<8xi32>, vector<16xf32>, i32, i32, i32, i32, i32, i32) -> vector<16xf32>
+    %d = tile.gemm %a, %b, %c {transpose_rhs} : memref<32x64xf8E4M3FN, #wg>, memref<32x64xf8E5M2, #wg> -> tensor<32x32xf32>
+    tile.store %d to %C : tensor<32x32xf32> to memref<32x32xf32>
+    gpu.return
+  }
+  // Bytes with packed elements of 4 bits are 4 words, of 6 bits 6 words. The lowest byte of
+  // a word has a scale; the bit above keeps it from being the constant 0.
+  // CHECK: llvm.func @scaled
+  gpu.func @scaled(%C: memref<32x32xf32>) kernel attributes {tile.threads = 64 : i32} {
+    %a = tile.alloc_shared : memref<32x128xi8, #wg>
+    %b = tile.alloc_shared : memref<32x192xi8, #wg>
+    %s = tile.alloc_shared : memref<32x8xf8E8M0FNU, #wg>
+    %t = tile.alloc_shared : memref<32x8xf8E8M0FNU, #wg>
+    %c = arith.constant dense<0.0> : tensor<32x32xf32>
+    // CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<16xi8>
+    // CHECK-COUNT-3: llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<8xi8>
+    // CHECK: %[[BYTE:.*]] = llvm.load {{.*}} {alignment = 1 : i64} : !llvm.ptr<3> -> i8
+    // CHECK: %[[WORD:.*]] = arith.extui %[[BYTE]] : i8 to i32
+    // CHECK: %[[SCALE:.*]] = arith.ori %[[WORD]], %c256_i32 : i32
+    // CHECK: rocdl.mfma.scale.f32.32x32x64.f8f6f4 %{{.*}}, %{{.*}}, %{{.*}}, %c4_i32, %c3_i32, %c0_i32, %[[SCALE]], %c0_i32, %{{.*}} : (vector<4xi32>, vector<6xi32>, vector<16xf32>, i32, i32, i32, i32, i32, i32) -> vector<16xf32>
+    // CHECK-COUNT-3: rocdl.mfma.scale.f32.32x32x64.f8f6f4
+    %d = tile.gemm %a, %b, %c scaled (%s, %t : memref<32x8xf8E8M0FNU, #wg>, memref<32x8xf8E8M0FNU, #wg>) {transpose_rhs, lhs_type = f4E2M1FN, rhs_type = f6E3M2FN} : memref<32x128xi8, #wg>, memref<32x192xi8, #wg> -> tensor<32x32xf32>
+    tile.store %d to %C : tensor<32x32xf32> to memref<32x32xf32>
+    gpu.return
+  }
+  // K is too small for the instruction of small types.
+  // CHECK: llvm.func @shallow
+  gpu.func @shallow(%C: memref<16x16xf32>) kernel attributes {tile.threads = 64 : i32} {
+    %a = tile.alloc_shared : memref<16x64xf8E4M3FN, #wg>
+    %b = tile.alloc_shared : memref<16x64xf8E4M3FN, #wg>
+    %c = arith.constant dense<0.0> : tensor<16x16xf32>
+    // CHECK-COUNT-2: rocdl.mfma.f32.16x16x32.fp8.fp8
+    %d = tile.gemm %a, %b, %c {transpose_rhs} : memref<16x64xf8E4M3FN, #wg>, memref<16x64xf8E4M3FN, #wg> -> tensor<16x16xf32>
+    tile.store %d to %C : tensor<16x16xf32> to memref<16x16xf32>
+    gpu.return
+  }
   // CHECK: llvm.func @f16
   gpu.func @f16(%C: memref<32x32xf32>) kernel attributes {tile.threads = 64 : i32} {
     %a = tile.alloc_shared : memref<32x16xf16, #wg>

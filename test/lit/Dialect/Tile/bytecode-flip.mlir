@@ -1,11 +1,13 @@
 // Bytecode of flips.
 //
-// Inputs/bytecode-flip-2.mlirbc holds the kernel below in version 2.
+// Inputs/bytecode-flip-2.mlirbc and -3 hold the kernel below in versions 2 and 3.
 
 // RUN: tilews-opt %s -o %t.text
 // RUN: FileCheck %s --input-file=%t.text
 // RUN: tilews-opt %S/Inputs/bytecode-flip-2.mlirbc -o %t.old
 // RUN: diff %t.text %t.old
+// RUN: tilews-opt %S/Inputs/bytecode-flip-3.mlirbc -o %t.three
+// RUN: diff %t.text %t.three
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-LABEL: gpu.func @flips

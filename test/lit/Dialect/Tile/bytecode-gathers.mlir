@@ -1,12 +1,14 @@
 // Bytecode of gathers, scatters, and copies with rows or limits, which version 2 of the
 // dialect added.
 //
-// Inputs/bytecode-gathers-2.mlirbc holds the kernel below in version 2.
+// Inputs/bytecode-gathers-2.mlirbc and -3 hold the kernel below in versions 2 and 3.
 
 // RUN: tilews-opt %s -o %t.text
 // RUN: FileCheck %s --input-file=%t.text
 // RUN: tilews-opt %S/Inputs/bytecode-gathers-2.mlirbc -o %t.old
 // RUN: diff %t.text %t.old
+// RUN: tilews-opt %S/Inputs/bytecode-gathers-3.mlirbc -o %t.three
+// RUN: diff %t.text %t.three
 // Older versions of MLIR's own format, which hold the groups of operands as an attribute.
 // RUN: tilews-opt %s --emit-bytecode --emit-bytecode-version=5 | tilews-opt -o %t.five
 // RUN: diff %t.text %t.five

@@ -10,6 +10,8 @@
 // RUN: diff %t.text %t.old
 // RUN: tilews-opt %S/Inputs/bytecode-operations-2.mlirbc -o %t.two
 // RUN: diff %t.text %t.two
+// RUN: tilews-opt %S/Inputs/bytecode-operations-3.mlirbc -o %t.three
+// RUN: diff %t.text %t.three
 
 !As = memref<128x64xf16, #gpu.address_space<workgroup>>
 !Bs = memref<64x128xf16, #gpu.address_space<workgroup>>

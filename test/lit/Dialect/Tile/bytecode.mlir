@@ -14,6 +14,8 @@
 // RUN: diff %t.text %t.old
 // RUN: tilews-opt %S/Inputs/bytecode-2.mlirbc -o %t.two
 // RUN: diff %t.text %t.two
+// RUN: tilews-opt %S/Inputs/bytecode-3.mlirbc -o %t.three
+// RUN: diff %t.text %t.three
 // RUN: tilews-opt %S/Inputs/bytecode-unversioned.mlirbc -o %t.unversioned
 // RUN: diff %t.text %t.unversioned
 
@@ -21,11 +23,11 @@
 // RUN: tilews-opt %t.mlirbc -o %t.read
 // RUN: diff %t.text %t.read
 
-// The version is a section of its own: identifier 7, length 1, number 2. Length
+// The version is a section of its own: identifier 7, length 1, number 3. Length
 // and number are encoded as 2n + 1.
-// RUN: %python -c "import sys; old = open(sys.argv[1], 'rb').read(); assert old.count(b'\7\3\5') == 1; open(sys.argv[2], 'wb').write(old.replace(b'\7\3\5', b'\7\3\7'))" %S/Inputs/bytecode-2.mlirbc %t.newer
+// RUN: %python -c "import sys; old = open(sys.argv[1], 'rb').read(); assert old.count(b'\7\3\7') == 1; open(sys.argv[2], 'wb').write(old.replace(b'\7\3\7', b'\7\3\11'))" %S/Inputs/bytecode-3.mlirbc %t.newer
 // RUN: not tilews-opt %t.newer 2>&1 | FileCheck %s --check-prefix=NEWER
-// NEWER: error: the bytecode has version 3 of the tile dialect, but this tilews reads versions up to 2; read it with the tilews that wrote it, or a newer one
+// NEWER: error: the bytecode has version 4 of the tile dialect, but this tilews reads versions up to 3; read it with the tilews that wrote it, or a newer one
 
 !A = memref<128x64xf16, #tile.shared<(128, 64):(64, 1), Sw<3,4,3>>, #gpu.address_space<workgroup>>
 !As = memref<2x128x64xf16, #gpu.address_space<workgroup>>

@@ -250,3 +250,99 @@ func.func @f(%a: tensor<16x32xf16>, %e: tensor<16x4xi16>, %b: tensor<64x8xf16>, 
   %f = arith.addf %d, %c : tensor<16x8xf32>
   return %f : tensor<16x8xf32>
 }
+
+// -----
+
+func.func @f(%a: tensor<16x32xi8>, %b: tensor<8x32xi8>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op lhs_type is 'i4', expected f4E2M1FN, f6E2M3FN or f6E3M2FN}}
+  %d = tile.gemm %a, %b, %c {transpose_rhs, lhs_type = i4} : tensor<16x32xi8>, tensor<8x32xi8> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>, %b: tensor<8x32xi8>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op lhs operand has elements of 'f16', expected i8 in which 'f4E2M1FN' are packed}}
+  %d = tile.gemm %a, %b, %c {transpose_rhs, lhs_type = f4E2M1FN} : tensor<16x32xf16>, tensor<8x32xi8> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xi8>, %b: tensor<64x8xi8>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op rhs operand is packed along K, expected transpose_rhs}}
+  %d = tile.gemm %a, %b, %c {lhs_type = f4E2M1FN, rhs_type = f4E2M1FN} : tensor<16x32xi8>, tensor<64x8xi8> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<32x16xi8>, %b: tensor<64x8xf8E5M2>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op lhs operand is packed along K, expected no transpose_lhs}}
+  %d = tile.gemm %a, %b, %c {transpose_lhs, lhs_type = f4E2M1FN} : tensor<32x16xi8>, tensor<64x8xf8E5M2> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xi8>, %b: tensor<42x8xf8E5M2>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op lhs operand has rows of 32 bytes, expected whole elements of 'f6E2M3FN'}}
+  %d = tile.gemm %a, %b, %c {lhs_type = f6E2M3FN} : tensor<16x32xi8>, tensor<42x8xf8E5M2> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf4E2M1FN>, %b: tensor<32x8xf4E2M1FN>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op lhs operand has elements of 'f4E2M1FN', expected i8 in which they are packed, and lhs_type}}
+  %d = tile.gemm %a, %b, %c : tensor<16x32xf4E2M1FN>, tensor<32x8xf4E2M1FN> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x64xf8E4M3FN>, %b: tensor<64x8xf8E5M2>, %c: tensor<16x8xf32>, %s: tensor<16x2xf8E8M0FNU>) {
+  // expected-error @below {{'tile.gemm' op has 1 scales, expected one for each operand}}
+  %d = tile.gemm %a, %b, %c scaled (%s : tensor<16x2xf8E8M0FNU>) : tensor<16x64xf8E4M3FN>, tensor<64x8xf8E5M2> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>, %s: tensor<16x2xf8E8M0FNU>, %t: tensor<2x8xf8E8M0FNU>) {
+  // expected-error @below {{'tile.gemm' op scales elements of 'f16', expected fp8 of OCP, fp6 or fp4}}
+  %d = tile.gemm %a, %b, %c scaled (%s, %t : tensor<16x2xf8E8M0FNU>, tensor<2x8xf8E8M0FNU>) : tensor<16x64xf16>, tensor<64x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x64xf8E4M3FN>, %b: tensor<64x8xf8E5M2>, %c: tensor<16x8xf32>, %s: tensor<16x2xf32>, %t: tensor<2x8xf8E8M0FNU>) {
+  // expected-error @below {{'tile.gemm' op scale of the left operand has elements of 'f32', expected f8E8M0FNU}}
+  %d = tile.gemm %a, %b, %c scaled (%s, %t : tensor<16x2xf32>, tensor<2x8xf8E8M0FNU>) : tensor<16x64xf8E4M3FN>, tensor<64x8xf8E5M2> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x64xf8E4M3FN>, %b: tensor<64x8xf8E5M2>, %c: tensor<16x8xf32>, %s: tensor<16x2xf8E8M0FNU>, %t: tensor<8x2xf8E8M0FNU>) {
+  // expected-error @below {{'tile.gemm' op scale of the right operand has shape 'tensor<8x2xf8E8M0FNU>', expected 2x8: a factor for each 32 elements along K}}
+  %d = tile.gemm %a, %b, %c scaled (%s, %t : tensor<16x2xf8E8M0FNU>, tensor<8x2xf8E8M0FNU>) : tensor<16x64xf8E4M3FN>, tensor<64x8xf8E5M2> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x16xf8E4M3FN>, %b: tensor<16x8xf8E5M2>, %c: tensor<16x8xf32>, %s: tensor<16x1xf8E8M0FNU>, %t: tensor<1x8xf8E8M0FNU>) {
+  // expected-error @below {{'tile.gemm' op scale of the left operand has shape 'tensor<16x1xf8E8M0FNU>', expected K to be a multiple of 32, found 16}}
+  %d = tile.gemm %a, %b, %c scaled (%s, %t : tensor<16x1xf8E8M0FNU>, tensor<1x8xf8E8M0FNU>) : tensor<16x16xf8E4M3FN>, tensor<16x8xf8E5M2> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf8E4M3FN>, %b: tensor<32x8xf8E5M2>, %c: tensor<16x8xf32>, %s: tensor<16x1xf8E8M0FNU>, %t: tensor<1x8xf8E8M0FNU>) {
+  // expected-error @below {{'tile.gemm' op is scaled and asynchronous, which no chip has}}
+  %d = tile.gemm %a, %b, %c scaled (%s, %t : tensor<16x1xf8E8M0FNU>, tensor<1x8xf8E8M0FNU>) {async} : tensor<16x32xf8E4M3FN>, tensor<32x8xf8E5M2> -> tensor<16x8xf32>
+  return
+}

@@ -69,6 +69,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %finished:2 = tile.gemm_wait %started, %f : tensor<128x128xf32>, tensor<128x64xf16>
     // CHECK: tile.gemm {{.*}} {policy = #tile.warps<full_row>, tile.inst = #tile.inst<wgmma>, transpose_rhs}
     %1 = tile.gemm %f, %a, %0 {transpose_rhs, policy = #tile.warps<full_row>, tile.inst = #tile.inst<wgmma>} : tensor<128x64xf16>, !As -> tensor<128x128xf32>
+    %p = tile.alloc_shared : memref<128x64xi8, #gpu.address_space<workgroup>>
+    %q = tile.alloc_shared : memref<128x128xf8E5M2, #gpu.address_space<workgroup>>
+    %s = tile.alloc_shared : memref<128x4xf8E8M0FNU, #gpu.address_space<workgroup>>
+    // CHECK: tile.gemm %{{.*}}, %{{.*}}, %{{.*}} scaled(%{{.*}}, %{{.*}} : memref<128x4xf8E8M0FNU, #gpu.address_space<workgroup>>, memref<128x4xf8E8M0FNU, #gpu.address_space<workgroup>>) {lhs_type = f4E2M1FN, transpose_rhs} : memref<128x64xi8, #gpu.address_space<workgroup>>, memref<128x128xf8E5M2, #gpu.address_space<workgroup>> -> tensor<128x128xf32>
+    %scaled = tile.gemm %p, %q, %acc scaled (%s, %s : memref<128x4xf8E8M0FNU, #gpu.address_space<workgroup>>, memref<128x4xf8E8M0FNU, #gpu.address_space<workgroup>>) {transpose_rhs, lhs_type = f4E2M1FN} : memref<128x64xi8, #gpu.address_space<workgroup>>, memref<128x128xf8E5M2, #gpu.address_space<workgroup>> -> tensor<128x128xf32>
     // CHECK: tile.gemm {{.*}} {allow_tf32, clear_accumulator, policy = #tile.warps<full_col>, transpose_lhs}
     %2 = tile.gemm %b, %b, %1 {transpose_lhs, clear_accumulator, allow_tf32, policy = #tile.warps<full_col>} : !Bs, !Bs -> tensor<128x128xf32>
     %k128 = tile.alloc_shared : memref<128x128xf16, #gpu.address_space<workgroup>>

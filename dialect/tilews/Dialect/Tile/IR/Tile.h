@@ -96,9 +96,12 @@ struct MatmulPlan {
   /// `tile.gemm_sp`.
   std::optional<FragmentLayout> metadata;
 
-  /// The instruction with the K of its left operand in memory: half the K if it
-  /// is sparse.
-  MmaInstruction getLhsMma() const;
+  /// The instruction with the K of an operand in memory: half the K if it is
+  /// sparse, the bytes if it is packed.
+  MmaInstruction getOperandMma(MatmulOpInterface op, bool isLhs) const;
+  /// The places of the scales of a scaled matmul as those of operands with an
+  /// element for 32 along K: each lane has one.
+  MmaInstruction getScaleMma() const;
 };
 /// Returns the plan of `op` for `threads` threads. None if its `tile.inst` is
 /// simt, or an instruction that the target, the types, the layouts or the

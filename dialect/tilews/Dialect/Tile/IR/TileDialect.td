@@ -142,7 +142,7 @@ def Tile_Dialect : Dialect {
 
     /// The version of the dialect in bytecode. A change after which bytecode of
     /// an earlier release would be misread increases it (docs/policy.md).
-    static constexpr uint64_t kBytecodeVersion = 2;
+    static constexpr uint64_t kBytecodeVersion = 3;
 
     void registerTypes();
     void registerBytecode();

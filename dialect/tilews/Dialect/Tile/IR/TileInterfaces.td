@@ -158,7 +158,9 @@ def Tile_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
         The extent of the dimension that is summed. A sparse left operand is
         stored with half as many columns.
       }], "int64_t", "getK">,
-    InterfaceMethod<"", "::mlir::Type", "getLhsElementType">,
+    InterfaceMethod<[{
+        The type of the elements, also of those that are packed in bytes.
+      }], "::mlir::Type", "getLhsElementType">,
     InterfaceMethod<"", "::mlir::Type", "getRhsElementType">,
     InterfaceMethod<"", "::mlir::RankedTensorType", "getAccType">,
     InterfaceMethod<"", "::mlir::OpOperand &", "getLhsMutable">,
@@ -168,6 +170,10 @@ def Tile_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
         The operand with the places of the elements that a sparse left operand
         stores; null if the left operand is dense.
       }], "::mlir::OpOperand *", "getMetadataOperand">,
+    InterfaceMethod<[{
+        The factors of 32 elements along K, of the left and of the right
+        operand; empty without.
+      }], "::llvm::MutableArrayRef<::mlir::OpOperand>", "getScaleOperands">,
     InterfaceMethod<"", "bool", "getTransposeLhs">,
     InterfaceMethod<"", "bool", "getTransposeRhs">,
     InterfaceMethod<"", "bool", "getClearAccumulator">,
@@ -184,8 +190,20 @@ def Tile_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
     /// The accumulator after the matmul.
     ::mlir::OpResult getAccResult() { return getOperation()->getResult(0); }
     bool isSparse() { return getMetadataOperand() != nullptr; }
-    /// The columns of the left operand in memory.
-    int64_t getLhsK() { return isSparse() ? getK() / 2 : getK(); }
+    /// The extents along K in memory: fewer than K if the operand is sparse or
+    /// packed.
+    int64_t getLhsK() { return getExtent(getLhs(), getTransposeLhs() ? 0 : 1); }
+    int64_t getRhsK() { return getExtent(getRhs(), getTransposeRhs() ? 1 : 0); }
+    /// Whether no instruction but that for small types computes it: an operand
+    /// is packed, or the operands are scaled.
+    bool needsSmallTypes();
+
+  private:
+    static int64_t getExtent(::mlir::Value matrix, unsigned dim) {
+      return ::llvm::cast<::mlir::ShapedType>(matrix.getType()).getDimSize(dim);
+    }
+
+  public:
   }];
 }
 

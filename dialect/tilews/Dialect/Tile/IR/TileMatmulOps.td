@@ -35,10 +35,21 @@ def Tile_GemmOp : Tile_MatmulOp<"gemm"> {
 
     Elements are multiplied exactly, and summed in the type of the accumulator
     in an order that the instruction chooses. Both operands have the same
-    element type; the two types of one fp8 family may also be mixed. Floating
-    point accumulates in f32; f16 and f64 operands may also accumulate in their
+    element type; the two types of one fp8 family may also be mixed, and so may
+    f8E4M3FN, f8E5M2 and the packed types below. Floating point accumulates in f32; f16 and f64 operands may also accumulate in their
     own type. Integers accumulate in i32. With `allow_tf32`, f32 operands may be
     reduced to 10 bits of fraction, as the matrix units of NVIDIA GPUs require.
+
+    With `lhs_type` (or `rhs_type`) the left (right) operand consists of bytes,
+    i8. Elements of that type are packed in them, along K and from the lowest
+    bits on: 2 of f4E2M1FN in a byte, or 4 of f6E2M3FN or f6E3M2FN in 3 bytes. K
+    is the last dimension of such an operand.
+
+    `scaled` gives both operands a factor for each 32 elements along K, a power
+    of two: a buffer or fragment of f8E8M0FNU that is stored like its operand,
+    with the extent K/32 in place of K. The elements are fp8 of OCP or packed.
+    These are the formats mxfp8, mxfp6 and mxfp4 of OCP. Only gfx950 has an
+    instruction for packed and for scaled operands.
 
     `policy` distributes the result over the warps: `square` (least operand
     traffic), `full_row` (all warps along M), or `full_col` (all warps along N).
@@ -53,18 +64,29 @@ def Tile_GemmOp : Tile_MatmulOp<"gemm"> {
     %d = tile.gemm %a, %b, %c {transpose_rhs}
        : memref<128x64xf16, #gpu.address_space<workgroup>>,
          memref<256x64xf16, #gpu.address_space<workgroup>> -> tensor<128x256xf32>
+    // 128 elements of K: mxfp4 on the left, mxfp8 on the right.
+    %e = tile.gemm %p, %q, %c scaled (%s, %t
+       : tensor<128x4xf8E8M0FNU>, tensor<256x4xf8E8M0FNU>)
+         {transpose_rhs, lhs_type = f4E2M1FN}
+       : memref<128x64xi8, #gpu.address_space<workgroup>>,
+         memref<256x128xf8E4M3FN, #gpu.address_space<workgroup>>
+         -> tensor<128x256xf32>
     ```
   }];
   let arguments = (ins
     Tile_BufferOrFragment:$lhs, Tile_BufferOrFragment:$rhs, Tile_Fragment:$acc,
+    Variadic<Tile_BufferOrFragment>:$scales,
     UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
     UnitAttr:$clear_accumulator, UnitAttr:$allow_tf32,
     DefaultValuedAttr<Tile_WarpPolicyAttr,
       "::tilews::tile::WarpPolicy::Square">:$policy,
-    UnitAttr:$async);
+    UnitAttr:$async, OptionalAttr<TypeAttr>:$lhs_type,
+    OptionalAttr<TypeAttr>:$rhs_type);
   let results = (outs Tile_Fragment:$result);
+  let useCustomPropertiesEncoding = 1;
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $acc attr-dict
+    $lhs `,` $rhs `,` $acc
+    (`scaled` `(` $scales^ `:` type($scales) `)`)? attr-dict
     `:` type($lhs) `,` type($rhs) `->` type($acc)
   }];
   let extraClassDeclaration = [{
@@ -78,6 +100,9 @@ def Tile_GemmOp : Tile_MatmulOp<"gemm"> {
       return ::llvm::cast<::mlir::RankedTensorType>(getAcc().getType());
     }
     ::mlir::OpOperand *getMetadataOperand() { return nullptr; }
+    ::llvm::MutableArrayRef<::mlir::OpOperand> getScaleOperands() {
+      return getScalesMutable();
+    }
   }];
 }
 
@@ -152,6 +177,7 @@ def Tile_GemmSpOp : Tile_MatmulOp<"gemm_sp"> {
       return ::llvm::cast<::mlir::RankedTensorType>(getAcc().getType());
     }
     ::mlir::OpOperand *getMetadataOperand() { return &getMetadataMutable(); }
+    ::llvm::MutableArrayRef<::mlir::OpOperand> getScaleOperands() { return {}; }
     bool getTransposeLhs() { return false; }
     bool getAllowTf32() { return false; }
   }];
