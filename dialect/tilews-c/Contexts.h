@@ -1,4 +1,4 @@
-//===- Contexts.h - The contexts of attributes and types --------*- C++ -*-===//
+//===- Contexts.h - Which parts attributes and types may have ---*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,6 +23,9 @@ MLIR_CAPI_EXPORTED bool tilewsAttributeIsOfContext(MlirAttribute attribute,
 /// The same for a type.
 MLIR_CAPI_EXPORTED bool tilewsTypeIsOfContext(MlirType type,
                                               MlirContext context);
+
+/// Whether an attribute can be the layout of a memref. True for null.
+MLIR_CAPI_EXPORTED bool tilewsAttributeIsMemRefLayout(MlirAttribute attribute);
 
 #ifdef __cplusplus
 }

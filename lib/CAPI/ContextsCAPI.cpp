@@ -1,4 +1,4 @@
-//===- ContextsCAPI.cpp - The contexts of attributes and types ------------===//
+//===- ContextsCAPI.cpp - Which parts attributes and types may have -------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,8 @@
 // MLIR makes an attribute of a context from attributes and types of any other.
 // It dangles as soon as the other context is destroyed. MLIR's Python package
 // examines each attribute and type that it makes by these functions, so that
-// they look only at the direct parts: those of parts were examined before.
+// they look only at the direct parts: those of parts were examined before. MLIR
+// also takes any attribute for the layout of a memref, and calls its interface.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/IR/Attributes.h"
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/Types.h"
 
 using namespace mlir;
@@ -41,4 +43,9 @@ bool tilewsAttributeIsOfContext(MlirAttribute attribute, MlirContext context) {
 
 bool tilewsTypeIsOfContext(MlirType type, MlirContext context) {
   return isOfContext(unwrap(type), unwrap(context));
+}
+
+bool tilewsAttributeIsMemRefLayout(MlirAttribute attribute) {
+  Attribute layout = unwrap(attribute);
+  return !layout || isa<MemRefLayoutAttrInterface>(layout);
 }

@@ -103,3 +103,21 @@ def test_lists_are_assigned_where_they_have_elements(context):
     assert "arith.select %arg2, %arg1, %arg1" in str(select)
     branch.successors[-1] = end
     assert module.operation.verify()
+
+
+def test_memrefs_have_layouts(context):
+    f32, number = ir.F32Type.get(), ir.Attribute.parse("7 : i32")
+    for make in (ir.MemRefType.get, ir.MemRefType.get_unchecked):
+        with pytest.raises(ValueError, match="expected an attribute that is a layout"):
+            make([7], f32, number)
+        layout = ir.Attribute.parse("strided<[2]>")
+        assert str(make([7], f32, layout)) == "memref<7xf32, strided<[2]>>"
+
+
+def test_arrays_have_no_negative_places(context):
+    for text in ("[1]", "array<i32: 1>", "array<i1: true>", "dense<1> : tensor<1xi32>"):
+        array = ir.Attribute.parse(text)
+        assert array[0] is not None
+        for place in (-1, 1):
+            with pytest.raises(IndexError):
+                array[place]
