@@ -7,8 +7,8 @@
 //
 // The rules take two writes for overlapping unless their offsets, as linear
 // forms, say that they are apart. A run knows the offsets themselves, so it
-// compares boxes: two overlap if they have the same slot, and their intervals
-// overlap in each dimension.
+// compares boxes: two overlap if they have the same slot, under the same type,
+// and their intervals overlap in each dimension.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,10 @@ std::optional<WrittenRegion> verifier::findWrittenRegion(Operation *op) {
     if (found || !access.region)
       return std::nullopt;
     Value memory = access.operand->get();
-    WrittenRegion written{{}, {}, *access.region, {}};
+    WrittenRegion written{
+        {}, {}, cast<MemRefType>(memory.getType()), *access.region, {}};
+    while (auto view = memory.getDefiningOp<ViewOp>())
+      memory = view.getSource();
     if (auto slot = memory.getDefiningOp<SlotOp>()) {
       written.slot = slot.getCursor();
       memory = slot.getViewSource();
@@ -59,14 +62,13 @@ bool verifier::overlap(const WrittenRegion &a, ArrayRef<int64_t> numbersOfA,
                        const WrittenRegion &b, ArrayRef<int64_t> numbersOfB) {
   if (a.buffer != b.buffer || bool(a.slot) != bool(b.slot) ||
       numbersOfA.size() != numbersOfB.size() ||
-      numbersOfA.front() != numbersOfB.front() ||
-      a.region.sizes.size() != b.region.sizes.size())
+      numbersOfA.front() != numbersOfB.front() || a.memory != b.memory)
     return false;
   if (a.stored && a.stored == b.stored && numbersOfA == numbersOfB)
     return false;
   for (auto [x, sizeOfX, y, sizeOfY] :
-       llvm::zip(numbersOfA.drop_front(), a.region.sizes,
-                 numbersOfB.drop_front(), b.region.sizes))
+       llvm::zip_equal(numbersOfA.drop_front(), a.region.sizes,
+                       numbersOfB.drop_front(), b.region.sizes))
     if (x + sizeOfX <= y || y + sizeOfY <= x)
       return false;
   return true;

@@ -20,6 +20,8 @@ struct WrittenRegion {
   tile::AllocSharedOp buffer;
   /// Null if the operation names the buffer itself.
   mlir::Value slot;
+  /// The type under which the write sees the slot or buffer.
+  mlir::MemRefType memory;
   tile::TileRegion region;
   /// What a store distributes to threads; null for copies and others.
   mlir::Type stored;

@@ -32,38 +32,33 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-/// Whether an access names all elements of its memory.
-static bool isWhole(const SharedAccess &access) {
-  ArrayRef<int64_t> shape =
-      cast<MemRefType>(access.operand->get().getType()).getShape();
-  return access.region && ArrayRef(access.region->sizes) == shape &&
-         llvm::all_of(access.region->offsets, [](OpFoldResult offset) {
-           return isConstantIntValue(offset, 0);
-         });
+/// Whether ranges are all elements of a memory of type `memory`.
+static bool isWhole(ArrayRef<FillParts::Range> ranges, MemRefType memory) {
+  return llvm::all_of(
+      llvm::zip_equal(ranges, memory.getShape()), [](auto pair) {
+        auto [range, size] = pair;
+        return range.isConstant() && range.offset->constant == 0 &&
+               range.size == size;
+      });
 }
 
-/// The region of the version of a buffer that an access names. A view has all
-/// bytes of its buffer: an access to all of the view is one to all of them.
-std::optional<SmallVector<FillParts::Range, 4>>
-FillParts::getRanges(const SharedAccess &access) {
+/// Sets the elements that an access names. They are those of the version of a
+/// buffer, or of a view of it, which has all of its bytes. All of a view is all
+/// of the version.
+void FillParts::setRanges(PartWrite &write, const SharedAccess &access) {
   Value memory = access.operand->get();
+  write.memory = write.base = cast<MemRefType>(memory.getType());
   while (auto view = memory.getDefiningOp<ViewOp>())
     memory = view.getSource();
   if (!isa_and_present<AllocSharedOp, SlotOp>(memory.getDefiningOp()) ||
       !access.region)
-    return std::nullopt;
-  if (memory != access.operand->get()) {
-    if (!isWhole(access))
-      return std::nullopt;
-    return llvm::map_to_vector<4>(
-        cast<MemRefType>(memory.getType()).getShape(),
-        [](int64_t size) { return Range{LinearOffset{}, size}; });
-  }
-  SmallVector<Range, 4> ranges;
+    return;
+  write.base = cast<MemRefType>(memory.getType());
+  write.ranges.emplace();
   for (auto [offset, size] :
        llvm::zip_equal(access.region->offsets, access.region->sizes))
-    ranges.push_back({getLinearOffset(offset), size});
-  return ranges;
+    write.ranges->push_back({getLinearOffset(offset), size});
+  write.isWhole = isWhole(*write.ranges, write.memory);
 }
 
 /// The least and the greatest element of a range, over all values of its roots;
@@ -184,15 +179,8 @@ unsigned FillParts::add(Operation *op, unsigned task,
   Writer writer = hasInst(op, InstKind::Tma)       ? Tma
                   : hasInst(op, InstKind::CpAsync) ? CpAsync
                                                    : Threads;
-  PartWrite write{task,
-                  writer,
-                  access.atomic.has_value(),
-                  !access.region,
-                  /*freshLoop=*/{},
-                  /*isSteady=*/false,
-                  Type(),
-                  access.operand->get().getType(),
-                  getRanges(access)};
+  PartWrite write{task, writer, access.atomic.has_value(), !access.region};
+  setRanges(write, access);
   if (auto store = dyn_cast<StoreOp>(op))
     write.stored = store.getValue().getType();
   if (write.ranges) {
@@ -225,32 +213,38 @@ unsigned FillParts::add(Operation *op, unsigned task,
   return number;
 }
 
+bool FillParts::areComparable(unsigned a, unsigned b) const {
+  const PartWrite &x = writes[a], &y = writes[b];
+  return x.ranges && y.ranges && x.memory == y.memory && x.base == y.base;
+}
+
 bool FillParts::overlap(unsigned a, unsigned b) const {
-  const auto &x = writes[a].ranges, &y = writes[b].ranges;
-  if (a == b || !x || !y || x->size() != y->size())
+  if (a == b || !areComparable(a, b))
     return true;
-  return llvm::none_of(llvm::zip(*x, *y), [](auto pair) {
-    return areDisjoint(std::get<0>(pair), std::get<1>(pair));
-  });
+  return llvm::none_of(
+      llvm::zip_equal(*writes[a].ranges, *writes[b].ranges), [](auto pair) {
+        return areDisjoint(std::get<0>(pair), std::get<1>(pair));
+      });
 }
 
 bool FillParts::overlapAlways(unsigned a, unsigned b) const {
-  const auto &x = writes[a].ranges, &y = writes[b].ranges;
+  const PartWrite &x = writes[a], &y = writes[b];
+  if (!x.ranges || !y.ranges || x.base != y.base)
+    return false;
   auto isConstant = [](const Range &range) { return range.isConstant(); };
-  return x && y && llvm::all_of(*x, isConstant) &&
-         llvm::all_of(*y, isConstant) && overlap(a, b);
+  return x.isWhole || y.isWhole ||
+         (areComparable(a, b) && llvm::all_of(*x.ranges, isConstant) &&
+          llvm::all_of(*y.ranges, isConstant) && overlap(a, b));
 }
 
 bool FillParts::clash(unsigned a, unsigned b) const {
   const PartWrite &x = writes[a], &y = writes[b];
   bool isSame = a == b && !x.isScattered;
-  if (!overlap(a, b) || (a == b && isCopy(a)) ||
-      (isSame && (x.isSteady || !x.ranges)))
+  if (!overlap(a, b) || (a == b && isCopy(a)) || (isSame && x.isSteady))
     return false;
-  if (x.isScattered || y.isScattered)
+  if (x.isScattered || y.isScattered || !areComparable(a, b))
     return true;
-  if (a != b && (isCopy(a) || isCopy(b) || !x.stored || x.stored != y.stored ||
-                 x.memory != y.memory || !x.ranges || !y.ranges))
+  if (a != b && (isCopy(a) || isCopy(b) || !x.stored || x.stored != y.stored))
     return true;
   // The elements are the same if no offset depends on a value.
   return llvm::any_of(llvm::zip_equal(*x.ranges, *y.ranges), [](auto pair) {

@@ -92,26 +92,32 @@ private:
     bool isUpdate;
     /// Whether its elements may be anywhere, those of a scatter.
     bool isScattered;
-    mlir::scf::ForOp freshLoop;
+    mlir::scf::ForOp freshLoop = {};
     /// Whether any two executions write the same elements, or no common one.
-    bool isSteady;
+    bool isSteady = false;
     /// What distributes the elements to threads; null if unknown.
-    mlir::Type stored;
+    mlir::Type stored = {};
     /// The type of the memory as the write sees it, with its layout.
-    mlir::Type memory;
-    /// None if the bytes are not known.
-    std::optional<llvm::SmallVector<Range, 4>> ranges;
+    mlir::MemRefType memory = {};
+    /// The type of the version or buffer that `memory` is a view of.
+    mlir::MemRefType base = {};
+    /// Elements of `memory`; none if they are not known.
+    std::optional<llvm::SmallVector<Range, 4>> ranges = {};
+    /// Whether these are all elements.
+    bool isWhole = false;
 
     bool operator==(const PartWrite &other) const {
       return task == other.task && writers == other.writers &&
              freshLoop == other.freshLoop && isUpdate == other.isUpdate &&
              isScattered == other.isScattered && stored == other.stored &&
-             memory == other.memory && ranges == other.ranges;
+             memory == other.memory && base == other.base &&
+             ranges == other.ranges;
     }
   };
 
-  static std::optional<llvm::SmallVector<Range, 4>>
-  getRanges(const tile::SharedAccess &access);
+  static void setRanges(PartWrite &write, const tile::SharedAccess &access);
+  /// Whether the ranges of two writes are of elements at the same places.
+  bool areComparable(unsigned a, unsigned b) const;
   static bool areDisjoint(const Range &a, const Range &b);
   static mlir::scf::ForOp findFreshLoop(mlir::Operation *op,
                                         llvm::ArrayRef<Range> ranges);
