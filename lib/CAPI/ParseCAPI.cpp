@@ -12,13 +12,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews-c/Parse.h"
+#include "tilews/Support/Files.h"
 #include "tilews/Support/ParserLimits.h"
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -47,8 +47,7 @@ MlirModule tilewsModuleCreateParse(MlirContext context, MlirStringRef text) {
 MlirModule tilewsModuleCreateParseFromFile(MlirContext context,
                                            MlirStringRef path) {
   std::string error;
-  std::unique_ptr<llvm::MemoryBuffer> file =
-      openInputFile(unwrap(path), &error);
+  std::unique_ptr<llvm::MemoryBuffer> file = readInput(unwrap(path), &error);
   if (!file) {
     emitError(UnknownLoc::get(unwrap(context)), error);
     return {nullptr};

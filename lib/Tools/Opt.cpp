@@ -22,6 +22,7 @@
 
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"
+#include "tilews/Support/Files.h"
 #include "tilews/Support/ParserLimits.h"
 #include "tilews/Version.h"
 
@@ -87,7 +88,7 @@ static mlir::LogicalResult run(llvm::StringRef input, llvm::StringRef output,
                                mlir::DialectRegistry &registry,
                                const mlir::MlirOptMainConfig &config) {
   std::string error;
-  std::unique_ptr<llvm::MemoryBuffer> from = mlir::openInputFile(input, &error);
+  std::unique_ptr<llvm::MemoryBuffer> from = tilews::readInput(input, &error);
   if (!from) {
     llvm::errs() << error << "\n";
     return mlir::failure();

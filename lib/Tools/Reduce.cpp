@@ -23,6 +23,7 @@
 
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"
+#include "tilews/Support/Files.h"
 #include "tilews/Support/ParserLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -238,19 +239,30 @@ static bool replaceStandardInput(StringRef content) {
   return written && dup2(fileno(file), STDIN_FILENO) >= 0;
 }
 
-/// Checks the files of the command line. Upstream reads them itself.
-static LogicalResult checkFiles(ArrayRef<char *> arguments) {
-  for (StringRef path : arguments) {
-    bool isInput = path == "-";
-    // A pipe could not be read a second time.
-    if (!isInput && !llvm::sys::fs::is_regular_file(path))
+/// Checks the files of the command line. Upstream reads them itself: those that
+/// cannot be read a second time become the standard input.
+static LogicalResult checkFiles(MutableArrayRef<char *> arguments) {
+  static char standardInput[] = "-";
+  bool isOutput = false;
+  for (char *&argument : arguments) {
+    StringRef path = argument;
+    bool isInput = path == "-" || llvm::sys::fs::exists(path);
+    if (isOutput || !isInput || llvm::sys::fs::is_directory(path)) {
+      isOutput = path == "-o" || path == "--o";
       continue;
-    auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
-    if (!file)
-      continue;
-    if (failed(tilews::checkForParser(**file)))
+    }
+    std::string error;
+    std::unique_ptr<llvm::MemoryBuffer> file = tilews::readInput(path, &error);
+    if (!file) {
+      llvm::errs() << error << "\n";
       return failure();
-    if (isInput && !replaceStandardInput((*file)->getBuffer())) {
+    }
+    if (failed(tilews::checkForParser(*file)))
+      return failure();
+    if (llvm::sys::fs::is_regular_file(path))
+      continue;
+    argument = standardInput;
+    if (!replaceStandardInput(file->getBuffer())) {
       llvm::errs() << "cannot keep the standard input in a temporary file: "
                    << std::strerror(errno) << "\n";
       return failure();
@@ -260,7 +272,7 @@ static LogicalResult checkFiles(ArrayRef<char *> arguments) {
 }
 
 int tilewsReduceMain(int argc, char **argv) {
-  if (failed(checkFiles(ArrayRef(argv, argc).drop_front())))
+  if (failed(checkFiles(MutableArrayRef(argv, argc).drop_front())))
     return EXIT_FAILURE;
   DialectRegistry registry;
   tilews::registerAllDialects(registry);

@@ -30,7 +30,6 @@
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -279,8 +278,7 @@ static LogicalResult translate(const Request &request) {
     return failure();
   }
   std::string error;
-  std::unique_ptr<llvm::MemoryBuffer> file =
-      openInputFile(request.input, &error);
+  std::unique_ptr<llvm::MemoryBuffer> file = readInput(request.input, &error);
   if (!file) {
     llvm::errs() << "error: " << error << "\n";
     return failure();

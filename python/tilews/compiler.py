@@ -308,7 +308,8 @@ def _text(error: ir.MLIRError) -> str:
     lines = []
     for diagnostic in error.error_diagnostics:
         place = str(diagnostic.location).removeprefix("loc(").removesuffix(")")
-        lines.append(f"{place}: error: {diagnostic.message}".replace('"', ""))
+        start = "" if place == "unknown" else f"{place}: error: "
+        lines.append(f"{start}{diagnostic.message}".replace('"', ""))
     return "\n".join(lines)
 
 
@@ -319,7 +320,9 @@ def parse_file(path: str | pathlib.Path, context: ir.Context) -> ir.Module:
         CompileError: with the messages of the parser.
         OSError: the file cannot be read.
     """
-    pathlib.Path(path).open("rb").close()  # The parser would not say why.
+    # The parser would not say why. A pipe can be opened once only.
+    if not (path := pathlib.Path(path)).is_fifo():
+        path.open("rb").close()
     try:
         str(path).encode()
     except UnicodeEncodeError:

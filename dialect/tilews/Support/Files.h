@@ -1,4 +1,4 @@
-//===- Files.h - Writing files ----------------------------------*- C++ -*-===//
+//===- Files.h - Reading and writing files ----------------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,16 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+#include <string>
 
 namespace tilews {
+
+/// Reads a file; "-" is stdin. Returns null and an error for a folder, and for
+/// one that has too many bytes or no end, such as /dev/zero.
+std::unique_ptr<llvm::MemoryBuffer> readInput(llvm::StringRef path,
+                                              std::string *error);
 
 /// Writes a file; "-" is stdout. A failure or a signal leaves the old file.
 llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content);

@@ -1,8 +1,9 @@
-"""Writing files: a reader finds the old content or the new one, never a part."""
+"""Files: inputs with a limit; a reader finds the old content or the new one."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import pathlib
 import secrets
@@ -10,6 +11,37 @@ import stat
 from collections.abc import Mapping
 
 Content = str | bytes
+
+#: The bytes of an input, as in ``lib/Support/Files.cpp``: far beyond any kernel.
+_MOST_BYTES = 1 << 29
+
+
+def read(path: str | os.PathLike[str]) -> bytes:
+    """The content of a file.
+
+    Raises:
+        OSError: it cannot be read, or has too many bytes or no end, as ``/dev/zero``.
+    """
+    with open(path, "rb") as file:
+        # A limit that is given in one call is allocated at once.
+        parts, left = [], _MOST_BYTES + 1
+        while left and (part := file.read(min(left, 1 << 24))):
+            parts.append(part)
+            left -= len(part)
+    if not left:
+        reason = f"it has more than {_MOST_BYTES >> 20} MiB, or no end"
+        raise OSError(errno.EFBIG, reason, os.fspath(path))
+    return b"".join(parts)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a file.
+
+    Raises:
+        OSError: as for :func:`read`.
+        UnicodeDecodeError: it is not in UTF-8.
+    """
+    return read(path).decode("utf-8")
 
 
 def write(path: str | os.PathLike[str], content: Content) -> None:

@@ -14,6 +14,7 @@ import click
 from .. import ir
 from .._command_line import OutputFile, refuse_ignored
 from .._support import files
+from ..compiler import parse_file
 from ..errors import CompileError
 from . import _campaign, _report
 from ._judge import Judge, Subject, Verdict, judge_all
@@ -85,10 +86,11 @@ def _show(verdict: Verdict) -> str:
 
 def _of_file(path: pathlib.Path, emit: str | None) -> None:
     """Lists the mutants of a module, or prints one."""
-    with ir.Context():
+    context = ir.Context()
+    with context:
         try:
-            module = ir.Module.parse(path.read_text())
-        except ir.MLIRError as error:
+            module = parse_file(path, context)
+        except (CompileError, OSError) as error:
             raise click.ClickException(str(error)) from None
         if emit:
             click.echo(mutant(module, emit).module)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from .._support import files
 from .launch import Launcher
 from .launch_errors import BackendError, LaunchError
 from .manifest import read_manifest
@@ -183,4 +184,4 @@ def load(
     """
     path = pathlib.Path(path)
     manifest = path.with_suffix(".json") if manifest is None else pathlib.Path(manifest)
-    return LoadedKernel(read_manifest(manifest), path.read_bytes())
+    return LoadedKernel(read_manifest(manifest), files.read(path))

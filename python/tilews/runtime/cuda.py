@@ -9,7 +9,7 @@ from typing import Any
 from .device_variables import DeviceVariables
 from .launch import Plan
 from .launch_errors import BackendError
-from .modules import LoadedModule
+from .modules import CudaModule
 from .tensor_maps import BYTES as TENSOR_MAP_BYTES
 from .tensor_maps import TensorMap
 
@@ -134,7 +134,7 @@ class CudaFunction:
             "cuDevicePrimaryCtxRetain", driver.cuDevicePrimaryCtxRetain(handle)
         )
         self._activate()
-        self._module = LoadedModule(driver, _check, self._context, manifest, image)
+        self._module = CudaModule(driver, _check, self._context, manifest, image)
         self._function = self._module.function
         self._shared_bytes = manifest["shared_bytes"]
         self._block = tuple(manifest["block"])

@@ -7,6 +7,7 @@ from typing import Any
 
 from .launch import Plan
 from .launch_errors import BackendError
+from .modules import HipModule
 
 
 @functools.cache
@@ -69,17 +70,9 @@ class HipFunction:
             BackendError: if the runtime does not take it.
         """
         hip = self._hip = _runtime()
-        name = manifest["kernel"]
         self._device = device
         self._activate()
-        self._module = _check(
-            f"loading kernel '{name}' for {manifest['target']['chip']}",
-            hip.hipModuleLoadData(image),
-        )
-        self._function = _check(
-            f"finding kernel '{name}'",
-            hip.hipModuleGetFunction(self._module, name.encode()),
-        )
+        self._module = HipModule(hip, _check, manifest, image)
         self._shared_bytes = manifest["shared_bytes"]
         self._block = tuple(manifest["block"])
 
@@ -93,8 +86,9 @@ class HipFunction:
             BackendError: if the runtime refuses.
         """
         self._activate()
+        self._module.prepare(stream)
         result = self._hip.hipModuleLaunchKernel(
-            self._function,
+            self._module.function,
             *plan.grid,
             *self._block,
             self._shared_bytes,

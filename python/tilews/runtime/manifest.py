@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .._support import files
 from .launch_errors import LaunchError
 from .schema import SchemaError, check, show
 
@@ -58,7 +59,7 @@ def read_manifest(path: pathlib.Path) -> Any:
         LaunchError: it holds no JSON.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(files.read_text(path))
     except (ValueError, RecursionError) as error:
         raise LaunchError(f"{path} is no launch manifest: {error}") from None
 

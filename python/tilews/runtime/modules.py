@@ -1,4 +1,4 @@
-"""Modules on NVIDIA GPUs: loaded for kernels, unloaded after the kernels are garbage.
+"""Modules on GPUs: loaded for kernels, unloaded after the kernels are garbage.
 
 Python collects garbage in any thread and at any time: while a stream is captured, in
 a thread with another context, at the end of the process. So a module without a kernel
@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import os
 import weakref
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from .device_variables import DeviceVariables
 
 
 @dataclass
-class _Loaded:
-    """What is left of a module when its kernel is garbage."""
+class _OnNvidia:
+    """What is left of a module of CUDA when its kernel is garbage."""
 
     driver: Any
     context: Any
@@ -50,6 +51,24 @@ class _Loaded:
             driver.cuCtxPopCurrent()
 
 
+@dataclass
+class _OnAmd:
+    """What is left of a module of HIP when its kernel is garbage."""
+
+    runtime: Any
+    handle: Any
+    #: The runtime reads this memory as long as the module is loaded.
+    image: bytes
+
+    def unload(self) -> None:
+        """Unloads the module; the runtime keeps the code of kernels that still run.
+
+        It does so whatever device is the current one, and while streams are captured.
+        An error of an earlier launch is reported by the next call that a user makes.
+        """
+        self.runtime.hipModuleUnload(self.handle)
+
+
 #: The default stream, which needs no question: that takes 10 % of the time of a launch.
 #: With the variable, cuda-bindings takes 0 for the default stream of the thread.
 _NEVER_CAPTURED = (
@@ -59,7 +78,7 @@ _NEVER_CAPTURED = (
 )
 
 #: Modules whose kernels are garbage.
-_unused: deque[_Loaded] = deque()
+_unused: deque[_OnNvidia | _OnAmd] = deque()
 
 
 def unload_unused() -> None:
@@ -72,8 +91,37 @@ def unload_unused() -> None:
         module.unload()
 
 
-class LoadedModule:
-    """A module in a context, unloaded some time after this object is garbage."""
+class _LoadedModule(ABC):
+    """A module, unloaded some time after this object is garbage."""
+
+    #: Streams that no graph captures, which need no question.
+    _never_captured: ClassVar[tuple[int, ...]] = (0, 1)
+
+    def _unload_later(self, loaded: _OnNvidia | _OnAmd) -> None:
+        """Unloads `loaded` some time after this object is garbage."""
+        self._finalizer = weakref.finalize(self, _unused.append, loaded)
+        self._finalizer.atexit = False
+
+    def prepare(self, stream: int) -> None:
+        """Prepares a launch on a stream.
+
+        A graph that captures the launch may run it after the kernel is garbage, so the
+        module then stays loaded.
+        """
+        if stream not in self._never_captured and self._is_captured(stream):
+            self._finalizer.detach()
+        elif _unused:
+            unload_unused()
+
+    @abstractmethod
+    def _is_captured(self, stream: int) -> bool:
+        """Whether a graph captures what comes on a stream."""
+
+
+class CudaModule(_LoadedModule):
+    """A module in a context of CUDA."""
+
+    _never_captured = _NEVER_CAPTURED
 
     def __init__(
         self,
@@ -104,9 +152,8 @@ class LoadedModule:
             f"loading kernel '{name}' for {manifest['target']['chip']}",
             driver.cuModuleLoadData(data),
         )
-        loaded = _Loaded(driver, context, handle)
-        self._finalizer = weakref.finalize(self, _unused.append, loaded)
-        self._finalizer.atexit = False
+        loaded = _OnNvidia(driver, context, handle)
+        self._unload_later(loaded)
         self.function = check(
             f"finding kernel '{name}'",
             driver.cuModuleGetFunction(handle, name.encode()),
@@ -115,18 +162,50 @@ class LoadedModule:
         loaded.variables = self.variables
 
     def prepare(self, stream: int) -> None:
-        """Prepares a launch on a stream.
-
-        A graph that captures the launch may run it after the kernel is garbage, so the
-        module then stays loaded.
-        """
-        if stream not in _NEVER_CAPTURED and self._is_captured(stream):
-            self._finalizer.detach()
-        elif _unused:
-            unload_unused()
+        super().prepare(stream)
         self.variables.prepare(stream)
 
     def _is_captured(self, stream: int) -> bool:
         status, found = self._driver.cuStreamIsCapturing(stream)
         none = self._driver.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE
+        return bool(status != 0 or found != none)
+
+
+class HipModule(_LoadedModule):
+    """A module on a device of HIP."""
+
+    def __init__(
+        self,
+        runtime: Any,
+        check: Callable[[str, tuple[Any, ...]], Any],
+        manifest: dict[str, Any],
+        image: bytes,
+    ) -> None:
+        """Loads ``image``, an HSACO, on the current device.
+
+        Args:
+            runtime: HIP's module.
+            check: takes what is done and the result of a call; returns the value.
+            manifest: of the kernel.
+            image: the code.
+
+        Raises:
+            BackendError: the runtime refuses.
+        """
+        unload_unused()
+        self._runtime = runtime
+        name = manifest["kernel"]
+        handle = check(
+            f"loading kernel '{name}' for {manifest['target']['chip']}",
+            runtime.hipModuleLoadData(image),
+        )
+        self._unload_later(_OnAmd(runtime, handle, image))
+        self.function = check(
+            f"finding kernel '{name}'",
+            runtime.hipModuleGetFunction(handle, name.encode()),
+        )
+
+    def _is_captured(self, stream: int) -> bool:
+        status, found = self._runtime.hipStreamIsCapturing(stream)
+        none = self._runtime.hipStreamCaptureStatus.hipStreamCaptureStatusNone
         return bool(status != 0 or found != none)

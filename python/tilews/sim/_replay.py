@@ -94,7 +94,7 @@ class Counterexample:
             ValueError: The file holds no counterexample.
         """
         try:
-            read = json.loads(pathlib.Path(path).read_text())
+            read = json.loads(files.read_text(path))
             return Counterexample(
                 read["kernel"],
                 read["fault"],

@@ -6,6 +6,8 @@ import pathlib
 
 import click
 
+from .. import ir
+from .._support import files
 from ._comparison import compare
 from ._explore import MEGABYTES, SECONDS, MissingSpin
 
@@ -61,14 +63,18 @@ def main(
     """
     try:
         found = compare(
-            file.read_text(),
+            files.read_text(file),
             kernel=kernel,
             values=_parse_values(values),
             bound=bound,
             seconds=seconds,
             megabytes=megabytes,
         )
-    except MissingSpin as error:
+    except UnicodeDecodeError:
+        raise click.ClickException(
+            f"{file} is no .mlir file: expected text in UTF-8"
+        ) from None
+    except (MissingSpin, ir.MLIRError, OSError) as error:
         raise click.ClickException(str(error)) from None
     click.echo(found)
     if found.outcome != "agreed" or found.verdict != "proved":

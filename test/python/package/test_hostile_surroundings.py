@@ -54,11 +54,100 @@ def assert_refused(result, message):
 @pytest.fixture
 def source(tmp_path):
     path = tmp_path / "kernel.mlir"
-    path.write_text(KERNEL.replace("", ""))
+    path.write_text(KERNEL)
     return path
 
 
 # --- file names and streams ----------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "large.mlir"])
+@pytest.mark.parametrize("tool", ["opt", "translate --to=ptx", "reduce"])
+def test_tools_read_no_input_without_end(tool, name, tmp_path):
+    with (tmp_path / "large.mlir").open("wb") as file:
+        file.truncate(600 << 20)
+    tool, *options = tool.split()
+    path = pathlib.Path(os.environ["TILEWS_BUILD_DIR"], "bin", f"tilews-{tool}")
+    found = subprocess.run(
+        [path, name, *options], cwd=tmp_path, capture_output=True, timeout=60
+    )
+    assert found.returncode == 1
+    assert f"'{name}': it has more than 512 MiB, or no end".encode() in found.stderr
+
+
+@pytest.mark.parametrize("tool", ["opt", "translate --to=ptx", "reduce"])
+def test_tools_read_pipes_and_devices(tool, tmp_path):
+    """They are checked before the parser sees them, which cannot be read twice."""
+    os.mkfifo(tmp_path / "pipe")
+    tool, *options = tool.split()
+    path = pathlib.Path(os.environ["TILEWS_BUILD_DIR"], "bin", f"tilews-{tool}")
+    text = '"a"() {m = ' + "[" * 10000 + "]" * 10000 + "} : () -> ()"
+    for name in ("pipe", "/dev/stdin"):
+        with subprocess.Popen(
+            [path, name, *options],
+            cwd=tmp_path,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            if name == "pipe":
+                (tmp_path / name).write_text(text)
+            _, messages = process.communicate(text if name != "pipe" else None, 60)
+        assert process.returncode == 1
+        assert "is nested too deeply" in messages
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "tilews compile /dev/zero",
+        "tilews compile large.mlir",
+        "tilews.sim /dev/zero",
+        "tilews.sim copy.mlir --replay /dev/zero",
+        "tilews.mutate endless.mlir",
+        "tilews.spin /dev/zero",
+    ],
+)
+def test_commands_read_no_input_without_end(words, tmp_path):
+    with (tmp_path / "large.mlir").open("wb") as file:
+        file.truncate(600 << 20)
+    (tmp_path / "endless.mlir").symlink_to("/dev/zero")
+    (tmp_path / "copy.mlir").write_text(COPY)
+    result = run(*words.split(), cwd=tmp_path, timeout=60)
+    assert_refused(result, b"it has more than 512 MiB, or no end")
+
+
+def test_launches_read_no_input_without_end(source):
+    compiler.compile_file(source).save(code := source.with_suffix(".hsaco"))
+    for files in (("/dev/zero", source.with_suffix(".json")), (code, "/dev/zero")):
+        with pytest.raises(OSError, match="it has more than 512 MiB, or no end"):
+            runtime.load(*files)
+
+
+def test_a_pipe_is_opened_once(source, tmp_path):
+    """A second reader would wait for a writer that has gone."""
+    os.mkfifo(pipe := tmp_path / "pipe.mlir")
+    code = """
+import sys, time, pathlib
+from tilews import compiler
+open_file = pathlib.Path.open
+def open_slowly(self, *options):
+    file = open_file(self, *options)
+    time.sleep(0.5)
+    return file
+pathlib.Path.open = open_slowly
+compiler.compile_file(sys.argv[1])
+"""
+    with subprocess.Popen([sys.executable, "-c", code, pipe]) as process:
+        pipe.write_text(source.read_text())
+        assert process.wait(60) == 0
+
+
+def test_input_that_is_no_text(tmp_path):
+    (tmp_path / "odd.mlir").write_bytes(b"\xd0\xff")
+    for module in ("tilews.mutate", "tilews.spin"):
+        result = run(module, "odd.mlir", cwd=tmp_path)
+        assert_refused(result, b"odd.mlir")
 
 
 def test_names_that_are_not_utf8(source, tmp_path):

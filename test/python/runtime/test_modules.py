@@ -1,4 +1,4 @@
-"""Modules of garbage on NVIDIA GPUs are unloaded: a driver that is not there."""
+"""Modules of garbage are unloaded: drivers that are not there."""
 
 import gc
 import subprocess
@@ -7,10 +7,11 @@ import textwrap
 import threading
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from support.launches import FakeArray, buffer, make_manifest
-from tilews.runtime import BackendError, LoadedKernel, cuda, modules
+from tilews.runtime import BackendError, LoadedKernel, arrays, cuda, hip, modules
 from tilews.runtime.device_variables import DeviceVariables
 
 CONTEXT, OTHER_CONTEXT = 11, 22
@@ -109,64 +110,149 @@ class ModuleDriver:
         return 0, b"in words"
 
 
+class HipRuntime:
+    """Knows what is loaded, and refuses what HIP refuses."""
+
+    hipStreamCaptureStatus = SimpleNamespace(hipStreamCaptureStatusNone=0)
+
+    def __init__(self):
+        self.loaded = {}
+        self.missing = b"missing"
+
+    def hipSetDevice(self, device):
+        return (0,)
+
+    def hipModuleLoadData(self, data):
+        handle = f"module {len(self.loaded)}"
+        self.loaded[handle] = True
+        return 0, handle
+
+    def hipModuleGetFunction(self, module, name):
+        return (
+            (RefusedStatus(500), None)
+            if name == self.missing
+            else (0, f"{module}.{name}")
+        )
+
+    def hipModuleUnload(self, handle):
+        assert self.loaded.pop(handle)
+        return (0,)
+
+    def hipStreamIsCapturing(self, stream):
+        # While a stream is captured, the default one gives an error.
+        assert stream not in (0, 1)
+        return 0, int(stream == CAPTURING)
+
+    def hipModuleLaunchKernel(self, function, *rest):
+        assert function.partition(".")[0] in self.loaded
+        return (0,)
+
+
 @pytest.fixture
-def driver(monkeypatch):
-    driver = ModuleDriver()
-    monkeypatch.setattr(cuda, "_driver", lambda: driver)
-    monkeypatch.setattr(DeviceVariables, "_reporting", [])
+def unused():
     modules._unused.clear()
-    yield driver
+    yield
     gc.collect()
     modules._unused.clear()
 
 
-def make_kernel(**options):
-    return LoadedKernel(make_manifest([buffer("A")], **options), b"image")
+@pytest.fixture
+def driver(monkeypatch, unused):
+    driver = ModuleDriver()
+    monkeypatch.setattr(cuda, "_driver", lambda: driver)
+    monkeypatch.setattr(DeviceVariables, "_reporting", [])
+    return driver
+
+
+class HipArray:
+    """An array that says it is on an AMD GPU."""
+
+    ROCM = 10  # DLPack's number.
+
+    def __dlpack_device__(self):
+        return self.ROCM, 0
+
+    def __dlpack__(self, stream):
+        capsule = np.zeros((256, 64), np.float16).__dlpack__()
+        address = arrays._capsule_pointer(capsule, b"dltensor")
+        arrays._DLTensor.from_address(address).device_type = self.ROCM
+        return capsule
+
+
+class OnGpu:
+    """A GPU of a vendor, with a driver that is not there."""
+
+    def __init__(self, vendor, driver):
+        self.driver = driver
+        self.loaded = driver.loaded
+        self.array = FakeArray() if vendor == "nvidia" else HipArray()
+        self.target = {"chip": "c", "vendor": vendor, "warp_size": 32}
+
+    def launched(self, stream=0):
+        manifest = make_manifest([buffer("A")], target=self.target)
+        kernel = LoadedKernel(manifest, b"image")
+        kernel(self.array, stream=stream)
+        return kernel
+
+
+@pytest.fixture(params=["nvidia", "amd"])
+def gpu(request, monkeypatch, driver):
+    if request.param == "nvidia":
+        return OnGpu("nvidia", driver)
+    runtime = HipRuntime()
+    monkeypatch.setattr(hip, "_runtime", lambda: runtime)
+    return OnGpu("amd", runtime)
 
 
 def launched(stream=0, **options):
-    kernel = make_kernel(**options)
+    kernel = LoadedKernel(make_manifest([buffer("A")], **options), b"image")
     kernel(FakeArray(), stream=stream)
     return kernel
 
 
-def test_modules_of_garbage_are_unloaded_with_the_next_load(driver):
+def test_modules_of_garbage_are_unloaded_with_the_next_load(gpu):
     for _ in range(50):
+        gpu.launched()
+        gc.collect()
+    assert len(gpu.loaded) == 1
+
+
+def test_an_unload_leaves_context_and_mode_as_they_were(driver):
+    for _ in range(2):
         launched()
         gc.collect()
-    assert len(driver.loaded) == 1
     assert driver.contexts == [CONTEXT]
     assert driver.mode == 0
 
 
-def test_a_launch_of_another_kernel_unloads(driver):
-    kept = launched()
-    others = [launched() for _ in range(4)]
-    assert len(driver.loaded) == 5
+def test_a_launch_of_another_kernel_unloads(gpu):
+    kept = gpu.launched()
+    others = [gpu.launched() for _ in range(4)]
+    assert len(gpu.loaded) == 5
     del others
     gc.collect()
-    assert len(driver.loaded) == 5  # Garbage is collected anywhere.
-    kept(FakeArray())
-    assert len(driver.loaded) == 1
-    kept(FakeArray())
+    assert len(gpu.loaded) == 5  # Garbage is collected anywhere.
+    kept(gpu.array)
+    assert len(gpu.loaded) == 1
+    kept(gpu.array)
 
 
-def test_captured_kernels_stay_loaded(driver):
-    kernel = launched()
-    kernel(FakeArray(), stream=CAPTURING)
-    kernel(FakeArray())
+def test_captured_kernels_stay_loaded(gpu):
+    kernel = gpu.launched()
+    kernel(gpu.array, stream=CAPTURING)
+    kernel(gpu.array)
     del kernel
     gc.collect()
-    launched()
-    assert "module 0" in driver.loaded
+    gpu.launched()
+    assert "module 0" in gpu.loaded
 
 
-def test_a_launch_that_is_captured_unloads_nothing(driver):
-    kept = launched()
-    launched()
+def test_a_launch_that_is_captured_unloads_nothing(gpu):
+    kept = gpu.launched()
+    gpu.launched()
     gc.collect()
-    kept(FakeArray(), stream=CAPTURING)
-    assert len(driver.loaded) == 2
+    kept(gpu.array, stream=CAPTURING)
+    assert len(gpu.loaded) == 2
 
 
 def test_the_context_of_the_caller_is_as_before(driver):
@@ -178,14 +264,14 @@ def test_the_context_of_the_caller_is_as_before(driver):
     assert not driver.loaded
 
 
-def test_a_module_without_the_kernel_is_unloaded(driver):
-    driver.missing = b"k"
+def test_a_module_without_the_kernel_is_unloaded(gpu):
+    gpu.driver.missing = b"k"
     with pytest.raises(BackendError, match="finding kernel 'k' failed"):
-        launched()
+        gpu.launched()
     gc.collect()
-    driver.missing = b""
-    launched()
-    assert len(driver.loaded) == 1
+    gpu.driver.missing = b""
+    gpu.launched()
+    assert len(gpu.loaded) == 1
 
 
 @pytest.mark.parametrize("status", [0, 719])
