@@ -85,11 +85,23 @@ static bool isFill(Operation *op) {
   return hasInst(op, InstKind::Tma) || hasInst(op, InstKind::CpAsync);
 }
 
+/// Returns whether an access is to a part of a tile.view. Which elements of the
+/// buffer these are is not computed.
+static bool isPartOfView(const SharedAccess &access) {
+  Value memory = access.operand->get();
+  return access.region && memory.getDefiningOp<ViewOp>() &&
+         access.region->sizes !=
+             ArrayRef(cast<MemRefType>(memory.getType()).getShape());
+}
+
 /// Cuts the versions of a buffer into cells, if writes to one version may be to
-/// different elements, and if their regions are known.
-void KernelReader::setCells(ModelBuffer &buffer) {
+/// different elements, and if their regions are known. Fails, with an error, if
+/// several writes are to parts of views.
+LogicalResult KernelReader::setCells(ModelBuffer &buffer) {
   SmallVector<int64_t> units = buffer.shape;
-  bool isNeeded = false, isKnown = true, isStored = false;
+  bool isNeeded = false, isKnown = true, isStored = false, isMoving = false;
+  unsigned numWrites = 0;
+  Operation *toPartOfView = nullptr;
   SmallVector<Type> stored;
   std::optional<TileRegion> first;
   kernel.walk([&](Operation *op) {
@@ -97,6 +109,11 @@ void KernelReader::setCells(ModelBuffer &buffer) {
       if (!access.writes() || access.atomic ||
           findBuffer(access.operand->get()) != &buffer)
         continue;
+      ++numWrites;
+      if (isPartOfView(access)) {
+        toPartOfView = op;
+        isMoving |= !getConstantIntValues(access.region->offsets);
+      }
       isStored |= !isFill(op);
       if (!access.region && !isFill(op)) {
         isNeeded = true;
@@ -123,16 +140,21 @@ void KernelReader::setCells(ModelBuffer &buffer) {
       }
     }
   });
+  if (toPartOfView && (isMoving || numWrites > 1))
+    return toPartOfView->emitError("is not exported to Promela: it is one of "
+                                   "several writes to a buffer, and to a part "
+                                   "of a tile.view of it");
   int64_t cells = 1;
   for (auto [extent, unit] : llvm::zip_equal(buffer.shape, units))
     cells =
         std::min(cells * (extent / std::max<int64_t>(unit, 1)), kMostCells + 1);
   if (!isNeeded || !isKnown || cells > kMostCells)
-    return;
+    return success();
   buffer.cells = units;
   if (llvm::all_equal(stored) && !stored.empty())
     buffer.stored = stored.front();
   withStoredCells |= isStored;
+  return success();
 }
 
 /// All cells of a version.

@@ -34,8 +34,7 @@ static constexpr int64_t kMostParts = 8;
 LogicalResult KernelReader::read() {
   if (failed(findForm()) || failed(findThreads()))
     return failure();
-  findBuffers();
-  if (failed(findScratch()))
+  if (failed(findBuffers()) || failed(findScratch()))
     return failure();
   findFences();
   if (failed(findEvents()))
@@ -226,7 +225,7 @@ bool KernelReader::isOfOneThread(const ModelBuffer &buffer) {
   return isOfOne;
 }
 
-void KernelReader::findBuffers() {
+LogicalResult KernelReader::findBuffers() {
   kernel.walk([&](AllocSharedOp alloc) { addBuffer(alloc); });
   llvm::erase_if(buffers, [&](const ModelBuffer &buffer) {
     return withChannels ? !buffer.channel : !isPlanned && isOfOneThread(buffer);
@@ -245,7 +244,9 @@ void KernelReader::findBuffers() {
     }
   }
   for (ModelBuffer &buffer : buffers)
-    setCells(buffer);
+    if (failed(setCells(buffer)))
+      return failure();
+  return success();
 }
 
 bool KernelReader::shareBytes(const ModelBuffer &a, int64_t versionA,

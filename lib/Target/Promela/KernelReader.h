@@ -127,11 +127,11 @@ public:
 private:
   mlir::LogicalResult findForm();
   mlir::LogicalResult findThreads();
-  void findBuffers();
+  mlir::LogicalResult findBuffers();
   void addBuffer(tile::AllocSharedOp alloc);
   bool isOfOneThread(const ModelBuffer &buffer);
   void addCuts(ModelBuffer &buffer, const tile::SharedAccess &access);
-  void setCells(ModelBuffer &buffer);
+  mlir::LogicalResult setCells(ModelBuffer &buffer);
   mlir::LogicalResult findScratch();
   void findFences();
   mlir::LogicalResult findEvents();

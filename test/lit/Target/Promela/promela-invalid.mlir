@@ -9,6 +9,7 @@
 // RUN: not tilews-translate --to=promela %t/large.mlir 2>&1 | FileCheck %s --check-prefix=LARGE
 // RUN: not tilews-translate --to=promela %t/no-slot.mlir 2>&1 | FileCheck %s --check-prefix=NO-SLOT
 // RUN: not tilews-translate --to=promela %t/silent.mlir 2>&1 | FileCheck %s --check-prefix=SILENT
+// RUN: not tilews-translate --to=promela %t/parts.mlir 2>&1 | FileCheck %s --check-prefix=PARTS
 // RUN: not tilews-translate --to=promela %S/../../Verifier/Inputs/shared_copies.mlir 2>&1 | FileCheck %s --check-prefix=CLUSTER
 
 // CLUSTER: shared_copies.mlir:{{[0-9]+}}:{{[0-9]+}}: error: is not exported to Promela: the model has one block, and this is about other blocks of a cluster
@@ -140,6 +141,27 @@ gpu.module @m {
     %f = tile.mbarrier {count = 1 : i64} : !tile.mbarrier<1>
     tile.mbarrier_ready
     tile.copy %A to %a {tile.inst = #tile.inst<tma>} : memref<16xf32> to !buffer
+    gpu.return
+  }
+}
+
+//--- parts.mlir
+// PARTS: [[#@LINE+13]]:7: error: is not exported to Promela: it is one of several writes to a buffer, and to a part of a tile.view of it
+!slot = memref<16xf32, #gpu.address_space<workgroup>>
+!view = memref<4x4xf32, #gpu.address_space<workgroup>>
+!barriers = !tile.mbarrier<1>
+gpu.module @m {
+  gpu.func @k(%A: memref<?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %p = arith.constant 0 : i32
+    %a = tile.alloc_shared {tile.offset = 0 : i64} : !slot
+    %full = tile.mbarrier {count = 32 : i64} : !barriers
+    %v = tile.view %a : !slot to !view
+    scf.for %i = %c0 to %n step %n {
+      %x = tile.load %A[%i] [4] : memref<?xf32> -> tensor<1x4xf32>
+      tile.store %x to %v[%i, %c0] : tensor<1x4xf32> to !view
+      tile.mbarrier_arrive %full[%p] {by = #tile.agents<threads>} : !barriers
+    }
     gpu.return
   }
 }
