@@ -29,6 +29,7 @@
 
 #include "tilews/Target/LaneConvergence.h"
 #include "tilews/Target/SplitPairs.h"
+#include "tilews/Target/WidenDivisions.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/DenseSet.h"
@@ -118,6 +119,13 @@ Optimizer::Optimizer(llvm::TargetMachine &machine, const TargetInfo &target,
                                                llvm::OptimizationLevel,
                                                llvm::ThinOrFullLTOPhase) {
       passes.addPass(llvm::createModuleToFunctionPassAdaptor(SplitPairsPass()));
+    });
+  if (target.isAMD())
+    builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager &passes,
+                                               llvm::OptimizationLevel,
+                                               llvm::ThinOrFullLTOPhase) {
+      passes.addPass(
+          llvm::createModuleToFunctionPassAdaptor(WidenDivisionsPass()));
     });
   builder.registerModuleAnalyses(moduleAnalyses);
   builder.registerCGSCCAnalyses(callGraphAnalyses);

@@ -127,6 +127,7 @@ class ControlFlow:
             *[self._transactions.matmul] * 5,
             *[self._transactions.read] * 4,
             self._transactions.batched,
+            self._transactions.sparse_matmul,
             self._transactions.softmax,
             self._transactions.recurrence,
             self._transactions.late,

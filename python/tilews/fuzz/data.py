@@ -58,7 +58,8 @@ class Array:
     Attributes:
         fill: ``small`` for integers from -3 to 3 (from 0 without sign), ``zeros``,
             ``ones``, ``random`` for 0 and 1, ``below N`` for integers from 0 to
-            N - 1, or ``order N`` for the first N integers in random orders.
+            N - 1, or ``order N`` for the first N integers in random orders. ``pairs``
+            makes the metadata of sparse matmuls.
         divisor: of the innermost extent, as the annotation says.
         is_static: whether the annotation has the extents.
         gap: elements between two rows.
@@ -86,6 +87,8 @@ class Array:
     def make(self, random: np.random.Generator) -> np.ndarray:
         shape = (*self.shape[:-1], self.shape[-1] + self.gap)
         values: Any
+        if self.fill == "pairs":
+            return _pairs(random, shape, DTYPES[self.dtype])
         if self.fill == "small":
             values = random.integers(-3, 4, shape)
             if self.dtype.startswith("u"):
@@ -103,6 +106,17 @@ class Array:
             values = np.full(shape, self.fill == "ones")
         array = np.asarray(values).astype(np.float32).astype(DTYPES[self.dtype])
         return array[..., : self.shape[-1]]
+
+
+def _pairs(
+    random: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype
+) -> np.ndarray:
+    """Integers whose nibbles name two different ones of four elements each."""
+    known = [i | j << 2 for j in range(4) for i in range(j)]
+    nibbles = random.choice(known, (*shape, 2 * dtype.itemsize)).astype(np.uint8)
+    packed = nibbles[..., ::2] | nibbles[..., 1::2] << 4
+    # A view would be copied with what it shows.
+    return packed.view(dtype)[..., 0].copy()
 
 
 def copy_arguments(arguments: Sequence[Any]) -> list[Any]:

@@ -282,3 +282,27 @@ def gemm(
     product = a @ (np.swapaxes(b, -1, -2) if transpose_rhs else b)
     start = 0 if clear else np.asarray(acc).astype(np.float64)
     return (start + product).astype(acc.dtype).view(NumpyTile)
+
+
+def _expanded(kept: np.ndarray, metadata: np.ndarray) -> np.ndarray:
+    """The dense matrix of what a 2:4 sparse one keeps."""
+    packed = np.ascontiguousarray(metadata).view(np.uint8)
+    nibbles = np.stack((packed & 15, packed >> 4), -1).reshape(len(packed), -1)
+    rows, groups = np.indices(nibbles.shape)
+    dense = np.zeros((*nibbles.shape, 4))
+    for which in (0, 1):
+        places = nibbles >> 2 * which & 3
+        dense[rows, groups, places] += kept[:, which::2].astype(np.float64)
+    return dense.reshape(len(packed), -1)
+
+
+def gemm_sp(
+    lhs: NumpyBuffer | NumpyRegion | NumpyTile,
+    metadata: NumpyBuffer | NumpyRegion | NumpyTile,
+    rhs: NumpyBuffer | NumpyRegion | NumpyTile,
+    acc: NumpyTile,
+    *,
+    transpose_rhs: bool = False,
+) -> NumpyTile:
+    dense = _expanded(_matrix(lhs), _matrix(metadata))
+    return gemm(dense.view(NumpyTile), rhs, acc, transpose_rhs=transpose_rhs)

@@ -75,6 +75,35 @@ class Transactions:
             value = f"tl.gemm({lhs}, {rhs}, {acc}{options})"
         return [*units, [f"{acc} = {value}"]]
 
+    def sparse_matmul(self, scope: Scope) -> list[Lines]:
+        """A matmul with a 2:4 sparse left operand."""
+        draft = self._draft
+        if draft.dtype == "f32" or draft.depth % 16:
+            return self.matmul(scope)
+        rows, kept = draft.rows, draft.depth
+        units: list[Lines] = []
+        lhs = draft.shared((rows, kept), draft.dtype)
+        units.append(self._producers.fill(lhs, scope))
+        bits = draft.choose(8, 16, 32)
+        shape = (rows, 2 * kept // bits)
+        dtype = f"{draft.choose('i', 'i', 'u')}{bits}"
+        table = draft.add_array(
+            dtype, (rows * LONGEST, shape[1]), fill="pairs", divisor=shape[1]
+        )
+        place = f"{table}[{scope.variable} * {rows}, 0]"
+        if draft.chance(0.3):
+            metadata = f"tl.load({place}, {shape})"
+        else:
+            buffer = draft.shared(shape, dtype)
+            metadata = buffer.name
+            units.append([f"tl.copy({place}, {metadata})"])
+        rhs, transposed = self.operand((2 * kept, draft.columns), scope, units)
+        options = ", transpose_rhs=True" * transposed
+        sums = "i32" if draft.dtype == "i8" else "f32"
+        acc = draft.accumulator((rows, draft.columns), sums)
+        value = f"tl.gemm_sp({lhs.name}, {metadata}, {rhs}, {acc}{options})"
+        return [*units, [f"{acc} = {value}"]]
+
     def scales(self, left: bool, right: bool, scope: Scope) -> str:
         """Options of a matmul with a factor for each block of an operand."""
         draft = self._draft

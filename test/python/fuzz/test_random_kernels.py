@@ -28,11 +28,7 @@ OPTIONS = Options(reference_every=5, emit_every=32, rotates=True)
 
 
 #: Seeds of kernels that the verifier can neither prove nor refute, and what it says.
-UNVERIFIED = {
-    137: "slot 0 in phase 1 is acquired before its contents were released",
-    269: "slot 0 in phase 1 is waited for before it was committed",
-    273: "the proof was given up after 60 million steps",
-}
+UNVERIFIED = {121: "the proof was given up after 60 million steps"}
 
 
 @pytest.mark.unverified
@@ -89,7 +85,7 @@ def test_kernels_have_what_schedules_get_wrong():
         "tl.permute(", "tl.flip(", "tl.fma(", "tl.clz(", "tl.byte_perm(", "tl.mulhi(",
         "tl.udiv(", "tl.rand(", "tl.philox(", "tl.f64", "tl.u64", " // 3", " % 5",
         "tl.atomic_cas(", "tl.atomic_exchange(", "tl.atomic_xor(", "lhs_scale=",
-        "x, y, z, w = tl.grid(", "tl.zeros((2, ",
+        "x, y, z, w = tl.grid(", "tl.zeros((2, ", "tl.gemm_sp(",
     ):  # fmt: skip
         assert feature in text, feature
 

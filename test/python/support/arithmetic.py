@@ -268,6 +268,36 @@ def folded_case(type_: str) -> ArithmeticCase:
     return ArithmeticCase(f"folded-{type_}", "\n".join(lines), [], [(type_, array)])
 
 
+def division_of_parts(bits: int) -> ArithmeticCase:
+    """Divisions of the lowest bits of numbers: LLVM for AMD has forms for few bits."""
+    top = (1 << bits) - 1
+    numbers = [top, top - 1, top - 2, top // 2, top // 2 + 1, top // 3, 2 * top // 3]
+    numbers += [top * 5 // 7, 1 << bits // 2, (1 << bits // 2) - 1, 7, 3, 2, 1]
+    pairs = [(a, b) for a in numbers for b in numbers]
+    inputs = [
+        ("i32", _int_array([number | -1 << bits for number in column], "i32"))
+        for column in zip(*pairs, strict=True)
+    ]
+    array = inputs[0][1]
+    value = fragment(len(pairs), "i32")
+    lines = [f"%top = arith.constant dense<{top}> : {value}"]
+    for i, name in enumerate("xy"):
+        lines += [
+            _load(f"%whole{name}", f"%a{i}", array, "i32"),
+            f"%{name} = arith.andi %whole{name}, %top : {value}",
+        ]
+    results = []
+    for i, name in enumerate(("divui", "remui", "divsi", "remsi")):
+        define = BINARY[f"arith.{name}"]
+        expected = [define(a, b, 32) for a, b in pairs]
+        results.append(("i32", _int_array(expected, "i32")))
+        lines += [
+            f"%v{i} = arith.{name} %x, %y : {value}",
+            f"tile.store %v{i} to %r{i} : {value} to {memref(array, 'i32')}",
+        ]
+    return ArithmeticCase(f"divide-{bits}-bits", "\n".join(lines), inputs, results)
+
+
 # --- Kernels of conversions ----------------------------------------------------
 
 
@@ -375,6 +405,7 @@ def cases() -> list[ArithmeticCase]:
         if name.startswith("arith.sh") or "div" in name or "rem" in name
         for type_, side in (("i32", "rhs"), ("i8", "rhs"), ("i32", "lhs"))
     ]
+    found += [division_of_parts(bits) for bits in (16, 22, 23, 24, 25, 31)]
     found += [float_case(type_) for type_ in _HALF]
     found += [float_constant_case(type_) for type_ in _HALF]
     found += [integer_case(type_) for type_ in _TYPES]
