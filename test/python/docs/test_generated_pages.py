@@ -83,6 +83,10 @@ SPECIAL = {
         "%a": f"memref<128x64xf16, {SHARED}>",
         "%b": f"memref<256x64xf16, {SHARED}>",
         "%c": "tensor<128x256xf32>",
+        "%p": f"memref<128x64xi8, {SHARED}>",
+        "%q": f"memref<256x128xf8E4M3FN, {SHARED}>",
+        "%s": "tensor<128x4xf8E8M0FNU>",
+        "%t": "tensor<256x4xf8E8M0FNU>",
     },
     "tile.gemm_wait": {
         "%a": f"memref<128x64xf16, {SHARED}>",
