@@ -17,14 +17,20 @@
 // counts are related, renamed: after `c = c + 1` a fact about mask[i] - c
 // becomes one about mask[i] - (c - 1).
 //
+// Where the loop counts iterations itself, the number needs no class: it is a
+// sum of the induction variable, whose facts are renamed in the same way. So
+// `c` of an iteration ahead and `c` of the present one are compared exactly.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Verifier/Loops/CarriedValues.h"
 
 #include "Verifier/Symbolic/InductionFacts.h"
+#include "Verifier/Symbolic/LinearOffsets.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -46,9 +52,26 @@ Block::BlockArgListType verifier::getCarried(Operation *op) {
 
 void CarriedValues::add(const LoopGroup &group) {
   GroupRecord record;
-  for (Operation *loop : group.loops)
-    llvm::append_range(record.values, getCarried(loop));
+  for (auto [number, loop] : llvm::enumerate(group.loops))
+    for (BlockArgument value : getCarried(loop)) {
+      record.values.push_back(value);
+      record.counters.push_back(findCounter(loop, number, value));
+    }
   records.push_back(std::move(record));
+}
+
+std::optional<CarriedValues::Counter>
+CarriedValues::findCounter(Operation *op, unsigned number,
+                           BlockArgument carried) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  std::optional<int64_t> increment =
+      loop ? getIncrement(loop, carried) : std::nullopt;
+  if (!increment || *increment == 0)
+    return std::nullopt;
+  int64_t step = *getConstantIntValue(loop.getStep());
+  if (*increment % step != 0)
+    return std::nullopt;
+  return Counter{number, *increment, *increment / step};
 }
 
 bool CarriedValues::hasCounts() const {
@@ -150,6 +173,18 @@ Expr CarriedValues::rename(Value carried, Expr atom, Expr value,
                            context.table.add(value, base, -1));
 }
 
+/// The name of a number that counts iterations. Later ones have the name of the
+/// first one, as the induction variable is renamed: what one iteration of the
+/// group has added is taken away again.
+Expr CarriedValues::getCount(const LoopGroup &group, const Counter &counter,
+                             Expr carried, bool isFirst,
+                             ArrayRef<Expr> counts) const {
+  if (isFirst)
+    return context.table.add(carried, counts[counter.loop], counter.factor);
+  return context.table.addConstant(carried, -counter.increment *
+                                                group.factors[counter.loop]);
+}
+
 /// Assigns `value` to the variable of a class.
 void CarriedValues::moveClass(Path &path, const LoopGroup &group, Expr atom,
                               Expr value, bool isFirst) {
@@ -172,7 +207,8 @@ void CarriedValues::moveClass(Path &path, const LoopGroup &group, Expr atom,
 }
 
 void CarriedValues::begin(Path &path, const LoopGroup &group,
-                          ArrayRef<Expr> carried, bool isFirst) {
+                          ArrayRef<Expr> carried, bool isFirst,
+                          ArrayRef<Expr> counts) {
   const GroupRecord &record = records[group.number];
   // The value that the variable of each class is assigned.
   std::map<Expr, Expr> bases;
@@ -181,6 +217,12 @@ void CarriedValues::begin(Path &path, const LoopGroup &group,
       continue;
     if (isConstant(record, i, carried[i])) {
       values.set(path, value, carried[i]);
+      continue;
+    }
+    if (record.counters[i]) {
+      values.set(
+          path, value,
+          getCount(group, *record.counters[i], carried[i], isFirst, counts));
       continue;
     }
     Expr atom = context.table.getAtom(

@@ -40,6 +40,9 @@ mlir::Block::BlockArgListType getCarried(mlir::Operation *loop);
 ///
 /// If %sum and %acc differ at the end of an iteration they get two classes, and
 /// the search starts over.
+///
+/// A number to which each iteration adds a constant is a sum of the induction
+/// variable: `%c = %c0 + 2 * (i - lower)`.
 class CarriedValues {
 public:
   /// With `relatesCounts` the values of a class may differ by small constants:
@@ -61,9 +64,11 @@ public:
   /// the search starts over.
   bool split(const LoopGroup &group, llvm::ArrayRef<Expr> carried);
 
-  /// Sets the values with which an iteration begins.
+  /// Sets the values with which an iteration begins. In the first one, `counts`
+  /// has how far the induction variable of each scf.for is from where it began,
+  /// as a sum of the group's variable.
   void begin(Path &path, const LoopGroup &group, llvm::ArrayRef<Expr> carried,
-             bool isFirst);
+             bool isFirst, llvm::ArrayRef<Expr> counts);
   /// Sets the results of the loops, and returns them; `wasEntered` if they had
   /// an iteration. If `ends` has an end for a loop, its results are the values
   /// carried at that end.
@@ -72,9 +77,21 @@ public:
                               llvm::ArrayRef<Expr> ends);
 
 private:
+  /// A number that counts the iterations of a loop of a group.
+  struct Counter {
+    unsigned loop;
+    /// What one iteration adds, and its ratio to the step of the loop.
+    int64_t increment, factor;
+  };
+  static std::optional<Counter> findCounter(mlir::Operation *loop,
+                                            unsigned number,
+                                            mlir::BlockArgument carried);
+
   /// The loop-carried values of a group.
   struct GroupRecord {
     llvm::SmallVector<mlir::Value> values;
+    /// By place: how a number counts iterations, if it does.
+    std::vector<std::optional<Counter>> counters;
     /// By place: the class of each value. Empty before the first iteration.
     std::vector<int64_t> classes;
     /// The places of numbers that have become too large for constants.
@@ -84,6 +101,8 @@ private:
   bool isConstant(const GroupRecord &record, unsigned place, Expr value) const;
   bool fitOneClass(mlir::Value carried, Expr a, Expr b) const;
   Expr rename(mlir::Value carried, Expr atom, Expr value, Expr base) const;
+  Expr getCount(const LoopGroup &group, const Counter &counter, Expr carried,
+                bool isFirst, llvm::ArrayRef<Expr> counts) const;
   void moveClass(Path &path, const LoopGroup &group, Expr atom, Expr value,
                  bool isFirst);
   Expr getFinalCount(const Path &path, mlir::Operation *loop, unsigned number,

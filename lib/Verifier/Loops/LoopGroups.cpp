@@ -268,13 +268,16 @@ void LoopGroups::leave(Path &path, const LoopGroup &group,
 
 void LoopGroups::beginIteration(Path &path, const LoopGroup &group,
                                 ArrayRef<Expr> passed, bool isFirst) {
-  SmallVector<Expr> variables;
+  SmallVector<Expr> variables, counts;
   bool isFor = isa<scf::ForOp>(group.loops.front());
   // Facts are renamed for the next iteration, so these expressions stay.
-  if (isFor && isFirst)
+  if (isFor && isFirst) {
     variables =
         matching.getVariables(path, group, inductions.get(group.number));
-  else if (isFor)
+    for (auto [op, variable] : llvm::zip_equal(group.loops, variables))
+      counts.push_back(context.table.add(
+          variable, peeling.getLower(path, cast<scf::ForOp>(op)), -1));
+  } else if (isFor) {
     for (auto [op, factor] : llvm::zip(group.loops, group.factors)) {
       // It was the same sum of the leader's in the first one of `factor`
       // iterations.
@@ -283,13 +286,14 @@ void LoopGroups::beginIteration(Path &path, const LoopGroup &group,
           context.table.add(values.get(path, loop.getInductionVar()),
                             values.get(path, loop.getStep()), 1 - factor));
     }
+  }
   for (Operation *loop : group.loops) {
     if (isFirst && !path.findPeeled(loop))
       context.rules.enterLoop(path.state, loop);
     path.forgetPeeled(loop);
     values.clearInner(path, loop);
   }
-  carried.begin(path, group, passed, isFirst);
+  carried.begin(path, group, passed, isFirst, counts);
   for (auto [i, loop] : llvm::enumerate(group.loops)) {
     auto &frames = path.tasks[group.tasks[i]];
     auto forOp = dyn_cast<scf::ForOp>(loop);

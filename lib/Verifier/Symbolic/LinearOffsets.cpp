@@ -58,10 +58,10 @@ scf::ForOp verifier::getCountedLoop(Value root) {
   return step && *step > 0 ? loop : scf::ForOp();
 }
 
-/// What a loop adds to a number that it carries; nullopt if that is no
-/// constant.
-static std::optional<int64_t> getIncrement(scf::ForOp loop,
-                                           BlockArgument carried) {
+std::optional<int64_t> verifier::getIncrement(scf::ForOp loop,
+                                              BlockArgument carried) {
+  if (!isWide(carried) || !getCountedLoop(loop.getInductionVar()))
+    return std::nullopt;
   int64_t sum = 0;
   Value value = loop.getTiedLoopYieldedValue(carried)->get();
   while (value != carried) {
@@ -124,7 +124,7 @@ bool OffsetReader::add(Value value, int64_t factor) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     std::optional<int64_t> increment;
-    if (loop && isWide(value) && getCountedLoop(loop.getInductionVar()))
+    if (loop)
       increment = getIncrement(loop, argument);
     if (increment)
       return addTerm(loop.getInductionVar(), factor * *increment) &&

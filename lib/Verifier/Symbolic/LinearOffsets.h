@@ -37,6 +37,11 @@ std::optional<LinearOffset> getLinearOffset(mlir::OpFoldResult offset);
 /// The loop whose iterations a root counts; null for other roots.
 mlir::scf::ForOp getCountedLoop(mlir::Value root);
 
+/// What a loop with a constant step adds in each iteration to a number that it
+/// carries; nullopt if that is no constant.
+std::optional<int64_t> getIncrement(mlir::scf::ForOp loop,
+                                    mlir::BlockArgument carried);
+
 /// How many iterations a loop has, at least one; nullopt if that is not
 /// constant.
 std::optional<int64_t> getConstantTrips(mlir::scf::ForOp loop);

@@ -5,8 +5,11 @@ import re
 import pytest
 from click.testing import CliRunner
 
+import tilews
+import tilews.language as tl
 from benchmarks.verdicts import __main__ as command
 from benchmarks.verdicts import guarded_kernels, timed
+from support.verifying import FIRST, verify_steps
 from tilews import ir, passes
 
 
@@ -75,3 +78,31 @@ def test_command(monkeypatch):
         r"guarded: \d+ verdicts in .* s, 0 of them unsupported", result.output
     )
     assert len(re.findall(r"^\| \d", result.output, re.MULTILINE)) == 1
+
+
+COUNTING = """
+@tilews.kernel(threads=128, source=TEXT)
+def counting(A: tl.Tensor["M, K", tl.f16], C: tl.Tensor["64, 32", tl.f32], n: tl.index):
+    tl.grid(1)
+    S = tl.alloc_shared((64, 32), tl.f16)
+    acc = tl.zeros((64, 32), tl.f32)
+    count = 0
+    for k in tl.range(0, n, num_stages={stages}):
+        count = count + {step}
+        if count < {limit}:
+            tl.copy(A[0, k * 32], S)
+            acc = acc + tl.load(S).to(tl.f32)
+    C[0, 0] = acc
+"""
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("stages", [2, 3, 5])
+@pytest.mark.parametrize(("step", "limit"), [(1, 1), (1, 7), (3, 7), (1, 100)])
+def test_guards_count_iterations(step, limit, stages, chip):
+    text = COUNTING.format(step=step, limit=limit, stages=stages)
+    names = {"tilews": tilews, "tl": tl, "TEXT": text}
+    exec(text, names)
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(names["counting"].mlir())
+        assert verify_steps(module, f"tilews-to-nvvm{{chip={chip}}}", FIRST) > 5
