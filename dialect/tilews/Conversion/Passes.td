@@ -155,6 +155,11 @@ def ExpandControlFlowPass
     moved, and each move is recorded: a thread that loads 4096 elements with guards
     took minutes and gigabytes.
 
+    The variable of a loop may grow beyond the largest number, unless its step is 1 or its
+    bounds are constants. Such a loop gets a comparison without sign, or counts its
+    iterations: it ends where upstream's patterns make an endless loop. A run-time step
+    that is not positive counts as 1.
+
     ```mlir
     scf.if %on {
       llvm.store %x, %p : vector<4xf32>, !llvm.ptr<1>

@@ -149,16 +149,21 @@ def _cuda_interface_info(array: Any) -> tuple[int, ArrayInfo]:
     import numpy
 
     interface = array.__cuda_array_interface__
-    dtype = numpy.dtype(interface["typestr"])
+    typestr = interface["typestr"]
+    if not isinstance(typestr, str):  # None is float64 for NumPy.
+        raise ValueError(f"expected a typestr such as '<f4', found {typestr!r}")
+    dtype = numpy.dtype(typestr)
     _check_native(dtype)
     if interface.get("mask") is not None:
         raise ValueError("it has a mask; fill it first")
     stream = interface.get("stream")
-    if stream is not None and operator.index(stream) <= 0:
-        raise ValueError(f"expected a stream of at least 1, found {stream}")
+    if stream is not None and not 0 < (stream := operator.index(stream)) < 1 << 64:
+        raise ValueError(f"expected a stream from 1 to 2^64 - 1, found {stream}")
     shape = tuple(map(operator.index, interface["shape"]))
     pointer, is_read_only = interface["data"]
     pointer = operator.index(pointer or 0)
+    if not 0 <= pointer < 1 << 64:
+        raise ValueError(f"expected an address of 64 bits, found {pointer:#x}")
     _check_extents(shape, pointer)
     strides = _strides_in_elements(interface.get("strides"), shape, dtype.itemsize)
     device = getattr(array, "device", None)
@@ -212,6 +217,11 @@ def _dlpack_info(array: Any) -> tuple[int, ArrayInfo]:
     shape = tuple(tensor.shape[: tensor.ndim])
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
     code = (tensor.code, tensor.bits)
+    if tensor.lanes != 1:
+        raise ValueError(
+            f"expected elements of one lane, found {tensor.lanes}: view it as an array "
+            "of its bytes"
+        )
     pointer = (tensor.data or 0) + tensor.byte_offset
     _check_extents(shape, pointer)
     info = ArrayInfo(

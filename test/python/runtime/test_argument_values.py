@@ -10,7 +10,7 @@ import tilews
 import tilews.language as tl
 from support.launches import FakeArray, buffer, make_manifest, prepare
 from tilews import runtime, sim
-from tilews.runtime import LaunchError, cuda
+from tilews.runtime import LaunchError, arrays, cuda
 from tilews.runtime.scalars import scalar_packer
 
 A = buffer("A", shape=["M"], dtype="f32")
@@ -145,13 +145,33 @@ def test_narrow_types(dtype, largest):
         ({"shape": (-64,)}, "'A': .* expected extents of at least 0"),
         ({"shape": (1.5,)}, "'A': expected an array"),
         ({"more": {"data": 5}}, "'A': expected an array"),
-        ({"more": {"stream": 0}}, "'A': .* a stream of at least 1, found 0"),
+        ({"more": {"stream": 0}}, r"'A': .* a stream from 1 to 2\^64 - 1, found 0"),
+        ({"more": {"stream": 2**64}}, r"'A': .* a stream from 1 to 2\^64 - 1, found"),
+        ({"pointer": 2**64}, "'A': .* an address of 64 bits, found 0x1000000"),
+        ({"pointer": -16}, "'A': .* an address of 64 bits, found -0x10"),
+        ({"typestr": None}, "'A': .* a typestr such as '<f4', found None"),
     ],
     ids=str,
 )
 def test_refused_arrays(array, message):
     with pytest.raises(LaunchError, match=message):
         launch(**array)
+
+
+def test_elements_of_several_lanes():
+    class Vectors:
+        def __dlpack_device__(self):
+            return 2, 0
+
+        def __dlpack__(self, stream):
+            capsule = np.zeros(64, np.float32).__dlpack__()
+            address = arrays._capsule_pointer(capsule, b"dltensor")
+            tensor = arrays._DLTensor.from_address(address)
+            tensor.device_type, tensor.lanes = 2, 4
+            return capsule
+
+    with pytest.raises(LaunchError, match="of one lane, found 4"):
+        arrays.describe(Vectors(), "A")
 
 
 def test_null_is_fine_without_elements():

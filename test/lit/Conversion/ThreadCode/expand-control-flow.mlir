@@ -53,3 +53,61 @@ gpu.module @kernels {
     func.return
   }
 }
+
+gpu.module @wrapping {
+  // The variable has a sign, and grows beyond it.
+  // CHECK-LABEL: @from_zero
+  func.func @from_zero(%n: index) {
+    %c0 = arith.constant 0 : index
+    %c7 = arith.constant 7 : index
+    // CHECK: %[[N:.*]] = arith.maxsi %arg0, %c0
+    // CHECK: arith.cmpi ult, %{{.*}}, %[[N]] : index
+    scf.for %i = %c0 to %n step %c7 {
+      "body"(%i) : (index) -> ()
+    }
+    func.return
+  }
+
+  // CHECK-LABEL: @from_anywhere
+  func.func @from_anywhere(%a: i32, %n: i32, %s: i32) {
+    // CHECK-DAG: %[[STEP:.*]] = arith.maxsi %arg2, %c1_i32
+    // CHECK-DAG: %[[RUNS:.*]] = arith.cmpi slt, %arg0, %arg1
+    // CHECK-DAG: %[[D:.*]] = arith.subi %arg1, %arg0
+    // CHECK-DAG: %[[D1:.*]] = arith.subi %[[D]], %c1_i32
+    // CHECK-DAG: %[[Q:.*]] = arith.divui %[[D1]], %[[STEP]]
+    // CHECK-DAG: %[[Q1:.*]] = arith.addi %[[Q]], %c1_i32
+    // CHECK: %[[COUNT:.*]] = arith.select %[[RUNS]], %[[Q1]], %c0_i32
+    // CHECK: arith.cmpi ult, %[[J:.*]], %[[COUNT]]
+    // CHECK: %[[O:.*]] = arith.muli %[[J]], %[[STEP]]
+    // CHECK: %[[I:.*]] = arith.addi %arg0, %[[O]]
+    // CHECK: "body"(%[[I]])
+    scf.for %i = %a to %n step %s : i32 {
+      "body"(%i) : (i32) -> ()
+    }
+    func.return
+  }
+
+  // No number wraps around.
+  // CHECK-LABEL: @bounded
+  func.func @bounded(%a: index) {
+    %c7 = arith.constant 7 : index
+    %most = arith.constant 2147483640 : index
+    // CHECK: arith.cmpi slt
+    scf.for %i = %a to %most step %c7 {
+      "body"(%i) : (index) -> ()
+    }
+    func.return
+  }
+
+  // CHECK-LABEL: @nearly_bounded
+  func.func @nearly_bounded() {
+    %c0 = arith.constant 0 : index
+    %c7 = arith.constant 7 : index
+    %most = arith.constant 2147483641 : index
+    // CHECK: arith.cmpi ult
+    scf.for %i = %c0 to %most step %c7 {
+      "body"(%i) : (index) -> ()
+    }
+    func.return
+  }
+}
