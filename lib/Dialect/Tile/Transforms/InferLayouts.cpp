@@ -94,9 +94,9 @@ static void spillSimtOperands(gpu::GPUFuncOp kernel) {
         (inst && inst.getValue() != InstKind::Simt))
       return;
     OpBuilder builder(op);
-    // The accumulator is the last operand.
-    for (OpOperand &operand : op->getOpOperands().drop_back())
-      if (isFragment(operand.get()))
+    OpOperand &accumulator = cast<MatmulOpInterface>(op).getAccMutable();
+    for (OpOperand &operand : op->getOpOperands())
+      if (&operand != &accumulator && isFragment(operand.get()))
         operand.set(spill(builder, op->getLoc(), operand.get(),
                           /*isRowMajor=*/false));
   });
