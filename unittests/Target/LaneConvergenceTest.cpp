@@ -71,7 +71,8 @@ std::vector<int64_t> find(llvm::StringRef body, unsigned numLanes = 32) {
 }
 
 /// A branch on `condition`, with barrier 1 on one side, and 2 after it.
-std::vector<int64_t> findAfter(std::string condition, unsigned numLanes = 32) {
+std::vector<int64_t> findAfter(const std::string &condition,
+                               unsigned numLanes = 32) {
   return find(condition + R"(
       br i1 %c, label %then, label %end
     then:
