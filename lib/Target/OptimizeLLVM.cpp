@@ -5,7 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM's usual pipeline, with two changes, and a check of its result.
+// LLVM's usual pipeline for -O3, with a scalarizer before it and, after it,
+// passes that avoid faults of assemblers and code generators (SplitPairs.cpp,
+// WidenDivisions.cpp). One of its transformations is off, and its result is
+// checked.
 //
 // SimplifyCFG must not sink code that predecessors of a block share into a new
 // block. At the header of a loop it shares code of an iteration with code that
@@ -20,8 +23,10 @@
 // the unroller then peels an iteration of that loop, they wait at another copy
 // of the barrier than the other lanes, forever.
 //
-// Other faults of this kind are looked for: a barrier that all lanes of a warp
-// reach together before, and only some after the optimizations.
+// The check finds other faults of this kind: a convergent call, such as a
+// barrier, that is divergent after the optimizations and was not before. Then
+// the module is optimized again without unrolling, at -O1. What that gives is
+// not checked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -114,19 +119,16 @@ Optimizer::Optimizer(llvm::TargetMachine &machine, const TargetInfo &target,
     passes.addPass(
         llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass(options)));
   });
-  if (target.isNVIDIA())
-    builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager &passes,
-                                               llvm::OptimizationLevel,
-                                               llvm::ThinOrFullLTOPhase) {
-      passes.addPass(llvm::createModuleToFunctionPassAdaptor(SplitPairsPass()));
-    });
-  if (target.isAMD())
-    builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager &passes,
-                                               llvm::OptimizationLevel,
-                                               llvm::ThinOrFullLTOPhase) {
+  builder.registerOptimizerLastEPCallback([isAMD = target.isAMD()](
+                                              llvm::ModulePassManager &passes,
+                                              llvm::OptimizationLevel,
+                                              llvm::ThinOrFullLTOPhase) {
+    if (isAMD)
       passes.addPass(
           llvm::createModuleToFunctionPassAdaptor(WidenDivisionsPass()));
-    });
+    else
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(SplitPairsPass()));
+  });
   builder.registerModuleAnalyses(moduleAnalyses);
   builder.registerCGSCCAnalyses(callGraphAnalyses);
   builder.registerFunctionAnalyses(functionAnalyses);
@@ -159,7 +161,7 @@ void tilews::optimizeLLVM(std::unique_ptr<llvm::Module> &module,
   }
   emitRemark(loc, "tile-llvm-0001: the kernels are compiled with fewer "
                   "optimizations of LLVM: with all of them, lanes of a warp "
-                  "reach a barrier apart");
+                  "reach a barrier or another convergent call apart");
   module = std::move(original);
   Optimizer(machine, target, /*unroll=*/false)
       .run(*module, llvm::OptimizationLevel::O1);

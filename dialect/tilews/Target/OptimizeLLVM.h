@@ -20,8 +20,9 @@ class TargetMachine;
 namespace tilews {
 
 /// Optimizes LLVM IR for a GPU. Lanes of a warp that execute a convergent call
-/// together, such as a barrier, must go on to do so: if LLVM's optimizations
-/// separate them, the module is optimized less, with a remark at `loc`.
+/// together, such as a barrier, must go on to do so: if LLVM's optimizations at
+/// -O3 separate them, the module is optimized at -O1 and without unrolling
+/// instead, with a remark at `loc`.
 void optimizeLLVM(std::unique_ptr<llvm::Module> &module,
                   llvm::TargetMachine &machine, const TargetInfo &target,
                   mlir::Location loc);

@@ -96,7 +96,8 @@ static bool isPartOfView(const SharedAccess &access) {
 
 /// Cuts the versions of a buffer into cells, if writes to one version may be to
 /// different elements, and if their regions are known. Fails, with an error, if
-/// several writes are to parts of views.
+/// a write to a part of a view may be to other elements than another write, or
+/// than its own write in another iteration.
 LogicalResult KernelReader::setCells(ModelBuffer &buffer) {
   SmallVector<int64_t> units = buffer.shape;
   bool isNeeded = false, isKnown = true, isStored = false, isMoving = false;
@@ -141,9 +142,10 @@ LogicalResult KernelReader::setCells(ModelBuffer &buffer) {
     }
   });
   if (toPartOfView && (isMoving || numWrites > 1))
-    return toPartOfView->emitError("is not exported to Promela: it is one of "
-                                   "several writes to a buffer, and to a part "
-                                   "of a tile.view of it");
+    return toPartOfView->emitError("is not exported to Promela: it writes a "
+                                   "part of a tile.view, and the model does "
+                                   "not compute which elements of the buffer "
+                                   "these are");
   int64_t cells = 1;
   for (auto [extent, unit] : llvm::zip_equal(buffer.shape, units))
     cells =

@@ -4,7 +4,7 @@
 // RUN: tilews-translate %s --to=llvm 2>&1 | FileCheck %s --implicit-check-not=remark
 // RUN: tilews-translate %s --to=llvm --sink-common-insts 2>&1 | FileCheck %s --check-prefixes=REMARK,CHECK
 
-// REMARK: lane-convergence.mlir:[[# @LINE + 8]]:1: remark: tile-llvm-0001: the kernels are compiled with fewer optimizations of LLVM: with all of them, lanes of a warp reach a barrier apart
+// REMARK: lane-convergence.mlir:[[# @LINE + 8]]:1: remark: tile-llvm-0001: the kernels are compiled with fewer optimizations of LLVM: with all of them, lanes of a warp reach a barrier or another convergent call apart
 // CHECK-LABEL: define {{.*}}@running_sum(
 // CHECK: barrier.cta.sync.aligned.all(i32 0)
 // CHECK-NOT: barrier
