@@ -50,7 +50,10 @@ class Wave:
         #: Those of them that loads from global memory write.
         self.pending_vm: set[int] = set()
         self.pending_s: set[int] = set()
+        #: ``ready``, ``barrier`` (it waits at one) or ``ended``.
         self.state = "ready"
+        #: How often it signalled the barrier of the block, and waited for it.
+        self.signals = self.waits = 0
         self.bits = np.uint64(1) << np.arange(lanes, dtype=np.uint64)
         self._exec_key: tuple[int, int] | None = None
         self._exec = np.ones(lanes, bool)
