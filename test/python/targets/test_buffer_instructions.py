@@ -46,7 +46,7 @@ def run(text, data, offsets, generation=9, records=None, vectors=None, **fields)
     for number, words in (vectors or {}).items():
         wave.v[number, : len(words)] = words
     wave.set_mask(126, np.arange(LANES) < active)
-    compiler = MemoryCompiler(LANES, generation, memory)
+    compiler = MemoryCompiler("", LANES, generation, memory)
     compiler.queues[0] = AccessQueues(wave, random.Random(0))
     step = compiler.compile(parse(0, [0, 0], text))
     if step is None:

@@ -7,11 +7,25 @@ orders them, memory that was not written may not be read, and every access has t
 inside a buffer.
 
 :func:`launch` runs a compiled kernel on arrays, as ``kernel(..., run="sim")`` does;
-:class:`Simulator` runs kernels of any code object.
+:class:`Simulator` runs kernels of any code object. :func:`record` runs one block, which
+:func:`model_cycles` replays on a model of a compute unit.
 """
 
-from .launching import launch
+from .cycle_model import GLOBAL_LATENCIES, CycleReport, model_cycles
+from .launching import launch, record
 from .machine import KernelTrap, MachineError, Simulator
 from .queues import POLICIES
+from .recording import Recording
 
-__all__ = ["POLICIES", "KernelTrap", "MachineError", "Simulator", "launch"]
+__all__ = [
+    "GLOBAL_LATENCIES",
+    "POLICIES",
+    "CycleReport",
+    "KernelTrap",
+    "MachineError",
+    "Recording",
+    "Simulator",
+    "launch",
+    "model_cycles",
+    "record",
+]

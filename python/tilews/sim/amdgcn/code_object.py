@@ -16,6 +16,7 @@ class KernelDescriptor:
     shared_bytes: int
     scratch_bytes: int
     kernarg_bytes: int
+    vector_registers: int
     rsrc2: int
     properties: int
 
@@ -77,9 +78,18 @@ class CodeObject:
     def _read_descriptor(self, offset: int, address: int) -> KernelDescriptor:
         shared, scratch, kernarg = struct.unpack_from("<III", self.image, offset)
         (entry,) = struct.unpack_from("<q", self.image, offset + 16)
-        rsrc2, properties, preload = struct.unpack_from("<IHH", self.image, offset + 52)
+        rsrc1, rsrc2, properties, preload = struct.unpack_from(
+            "<IIHH", self.image, offset + 48
+        )
         if preload:
             raise MachineError("preloaded kernel arguments are not simulated")
         return KernelDescriptor(
-            address + entry, shared, scratch, kernarg, rsrc2, properties
+            address + entry,
+            shared,
+            scratch,
+            kernarg,
+            # In units of 8 registers on the chips with a unified file (gfx90a on).
+            8 * ((rsrc1 & 63) + 1),
+            rsrc2,
+            properties,
         )

@@ -9,8 +9,10 @@ import numpy as np
 
 from ...runtime.arrays import describe
 from ...runtime.launch import Launcher, get_span
+from .cycle_model import get_times
 from .machine import Simulator
 from .memory import HostMemory
+from .recording import Recording
 
 if TYPE_CHECKING:
     from ...compiler import CompiledKernel
@@ -46,9 +48,49 @@ def launch(
         KernelTrap: an assertion of the kernel does not hold.
     """
     simulator = Simulator(compiled.hsaco, seed, policy)
-    manifest = compiled.manifest
+    _start(simulator, compiled.manifest, arguments, grid)
+    return simulator
+
+
+def record(
+    compiled: CompiledKernel,
+    arguments: Sequence[Any],
+    block: tuple[int, int, int] = (0, 0, 0),
+    *,
+    grid: int | Sequence[int] | None = None,
+) -> Recording:
+    """Executes one block of a kernel, and returns what its waves executed.
+
+    Args:
+        compiled: the kernel.
+        arguments: as for :func:`launch`.
+        block: the block, which has to be one of the grid.
+        grid: as for :func:`launch`.
+
+    Raises:
+        ValueError: the grid has no such block.
+        MachineError: there is no cycle model of the chip, or as for :func:`launch`.
+        CompileError, LaunchError, KernelTrap: as for :func:`launch`.
+    """
+    simulator = Simulator(compiled.hsaco)
+    get_times(simulator.code.chip)
+    recording = _start(simulator, compiled.manifest, arguments, grid, block)
+    assert recording
+    return recording
+
+
+def _start(
+    simulator: Simulator,
+    manifest: dict[str, Any],
+    arguments: Sequence[Any],
+    grid: int | Sequence[int] | None,
+    only: tuple[int, int, int] | None = None,
+) -> Recording | None:
+    """Checks the arguments and runs all blocks, or `only` one, which is recorded."""
     plan = Launcher(manifest, "cpu").prepare(arguments, grid)
-    simulator.launch(
+    if only and not all(0 <= i < n for i, n in zip(only, plan.grid, strict=True)):
+        raise ValueError(f"the grid {plan.grid} has no block {only}")
+    return simulator.launch(
         manifest["kernel"],
         plan.grid,
         manifest["block"][0],
@@ -57,8 +99,8 @@ def launch(
             for slot, parameter in enumerate(manifest["parameters"])
         ],
         manifest["shared_bytes"],
+        only,
     )
-    return simulator
 
 
 def _get_value(parameter: dict[str, Any], bits: int, arguments: Sequence[Any]) -> Any:

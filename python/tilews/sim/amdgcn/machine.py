@@ -17,6 +17,7 @@ from .matrix import MatrixCompiler
 from .memory import GlobalMemory, HostMemory, SharedMemory
 from .memory_ops import MemoryCompiler
 from .queues import POLICIES, AccessQueues
+from .recording import ExecutedInstruction, Recording
 from .registers import Operand, Wave
 from .scalar import ScalarCompiler
 from .vector import VectorCompiler
@@ -83,7 +84,9 @@ class Simulator:
         self.policy = policy
         code = self.code
         self.memory = GlobalMemory()
-        self.memory_compiler = MemoryCompiler(code.lanes, code.generation, self.memory)
+        self.memory_compiler = MemoryCompiler(
+            code.chip, code.lanes, code.generation, self.memory
+        )
         self.compilers = (
             ScalarCompiler(),
             self.memory_compiler,
@@ -93,6 +96,7 @@ class Simulator:
         self.steps: dict[int, Step] = {}
         #: The block that is executed.
         self.block = (0, 0, 0)
+        self.recording: Recording | None = None
         #: Names of the instructions that were executed.
         self.executed: set[str] = set()
 
@@ -103,11 +107,13 @@ class Simulator:
         threads: int,
         arguments: list[Any],
         shared_bytes: int = 0,
-    ) -> None:
+        only: tuple[int, int, int] | None = None,
+    ) -> Recording | None:
         """Runs kernel `name`. Arrays are changed in place.
 
         `arguments` are numpy arrays or other memory (passed as pointers) and numpy
-        scalars, in the order of the kernel's parameters.
+        scalars, in the order of the kernel's parameters. With `only`, it runs this
+        block alone, and returns what its waves executed.
         """
         kernel = self.code.kernels[name]
         if kernel.scratch_bytes:
@@ -127,14 +133,22 @@ class Simulator:
                 f"found {explicit}"
             )
         pointer = self.memory.add(np.frombuffer(packed, np.uint8))
+        size = kernel.shared_bytes + shared_bytes
+        if only:
+            self.recording = Recording(
+                self.code.chip, [], kernel.vector_registers, size
+            )
+        blocks = (
+            (x, y, z)
+            for z in range(grid[2])
+            for y in range(grid[1])
+            for x in range(grid[0])
+        )
         with np.errstate(all="ignore"):
-            for z in range(grid[2]):
-                for y in range(grid[1]):
-                    for x in range(grid[0]):
-                        self.block = (x, y, z)
-                        size = kernel.shared_bytes + shared_bytes
-                        self.memory_compiler.shared = SharedMemory(size)
-                        self._run_block(kernel, pointer, threads, (x, y, z))
+            for self.block in (only,) if only else blocks:
+                self.memory_compiler.shared = SharedMemory(size)
+                self._run_block(kernel, pointer, threads, self.block)
+        return self.recording
 
     def _pack(self, arguments: list[Any]) -> bytes:
         packed = b""
@@ -175,6 +189,9 @@ class Simulator:
                     at += 1
         wave.v[0] = np.arange(self.code.lanes) + index * self.code.lanes
         wave.pc = kernel.entry
+        if self.recording:
+            wave.recorded = []
+            self.recording.waves.append(wave.recorded)
         self.memory_compiler.queues[index] = AccessQueues(wave, self.rng, self.policy)
         return wave
 
@@ -212,6 +229,8 @@ class Simulator:
                 if step is None:
                     step = steps[pc] = self._compile(inst)
                 wave.pc = pc + inst.size
+                if wave.recorded is not None:
+                    wave.recorded.append(ExecutedInstruction(inst))
                 step(wave)
             except (MachineError, NotImplementedError) as error:
                 raise MachineError(

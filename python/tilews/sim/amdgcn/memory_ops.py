@@ -9,6 +9,7 @@ import numpy as np
 from .atomic_ops import Atomic
 from .buffer_ops import BufferCompiler
 from .disassembly import MachineError, MachineInstruction
+from .lds_phases import count_cycles
 from .memory import GlobalMemory, SharedMemory
 from .queues import Access, AccessQueues, Width, get, nothing, put
 from .registers import Operand, Wave, read_scalar, read_vector
@@ -27,7 +28,10 @@ def _call_all(functions: Sequence[Callable[[], None]]) -> None:
 class MemoryCompiler:
     """Makes functions of the instructions that access memory."""
 
-    def __init__(self, lanes: int, generation: int, memory: GlobalMemory) -> None:
+    def __init__(
+        self, chip: str, lanes: int, generation: int, memory: GlobalMemory
+    ) -> None:
+        self.chip = chip
         self.lanes, self.generation, self.memory = lanes, generation, memory
         # gfx9 counts stores with loads; later chips have separate counters.
         self.store_counter = "load" if generation == 9 else "store"
@@ -276,6 +280,11 @@ class MemoryCompiler:
                 functools.partial(_call_all, [complete for _, complete in parts]),
             )
             access.vectors = registers if loads else []
+            if wave.recorded:
+                wave.recorded[-1].shared_cycles = sum(
+                    count_cycles(self.chip, base + each, width.size, not loads, mask)
+                    for each in offsets
+                )
             self.queues[wave.index].issue("ds", access)
 
         return step
