@@ -32,7 +32,7 @@ list(APPEND _mlir_libraries MLIRRegisterAllDialects MLIRRegisterAllPasses
 # What code generation for the two targets and lld need beyond what MLIR names.
 set(_llvm_libraries LLVMPasses LLVMCodeGen LLVMAsmPrinter LLVMIRReader LLVMBitWriter
   LLVMNVPTXCodeGen LLVMNVPTXDesc LLVMNVPTXInfo
-  LLVMAMDGPUCodeGen LLVMAMDGPUAsmParser LLVMAMDGPUDesc LLVMAMDGPUInfo LLVMAMDGPUUtils
+  LLVMAMDGPUCodeGen LLVMAMDGPUAsmParser LLVMAMDGPUDisassembler LLVMAMDGPUDesc LLVMAMDGPUInfo LLVMAMDGPUUtils
   LLVMLTO LLVMDTLTO LLVMOption LLVMSupportLSP LLVMWindowsDriver)
 
 # The order does not matter: lld searches all archives for every symbol.

@@ -60,3 +60,27 @@ def refuse_ignored(reasons: Mapping[str, str | None]) -> None:
         source = context.get_parameter_source(parameter.name)
         if reason is not None and source is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{parameter.opts[0]} {reason}")
+
+
+def parse_pairs(pairs: tuple[str, ...], what: str) -> dict[str, str]:
+    """Options of the form ``NAME=VALUE`` by name; `what` is that form in messages."""
+    values: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise click.BadParameter(f"expected {what}, found '{pair}'")
+        if name in values:
+            raise click.BadParameter(f"'{name}' is given twice, expected {what} once")
+        values[name] = text
+    return values
+
+
+def parse_extents(pairs: tuple[str, ...]) -> dict[str, int]:
+    """Extents of the form ``NAME=EXTENT``, by name."""
+    values = parse_pairs(pairs, "NAME=EXTENT")
+    for name, text in values.items():
+        if not text.isdecimal():
+            raise click.BadParameter(
+                f"expected as extent '{name}' a number from 0 on, found '{text}'"
+            )
+    return {name: int(text) for name, text in values.items()}

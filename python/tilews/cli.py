@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import __version__
+from ._command_line import parse_extents, parse_pairs
 from ._support import files
 
 if TYPE_CHECKING:
@@ -84,6 +85,33 @@ def _parse_constants(pairs: tuple[str, ...]) -> dict[str, Any]:
     return values
 
 
+def _compile_source(
+    source: str,
+    target: str | None,
+    constants: tuple[str, ...],
+    *,
+    kernel: str | None = None,
+    index_bitwidth: int = 32,
+    line_info: bool = True,
+) -> CompiledKernel:
+    """Compiles an .mlir file or ``file.py:kernel``."""
+    from .compiler import compile_file
+
+    if ".py:" in source or source.endswith(".py"):
+        values = _parse_constants(constants)
+        compiled: CompiledKernel = _kernel_of_python(source, target, values, line_info)
+        return compiled
+    if constants:
+        raise click.UsageError("-D is for kernels in Python")
+    return compile_file(
+        source,
+        target,
+        kernel=kernel,
+        index_bitwidth=index_bitwidth,
+        line_info=line_info,
+    )
+
+
 def _content(compiled: CompiledKernel, form: str) -> bytes:
     import json
 
@@ -155,24 +183,18 @@ def compile_command(
     tilews compile gemm.mlir --target sm_90a -o gemm.cubin
     tilews compile gemm.py:gemm --target gfx942 -D T=tl.f16 -D BM=64 --to asm
     """
-    from .compiler import compile_file
     from .errors import CompileError
 
     form = form or _SUFFIXES.get(pathlib.Path(output).suffix.removeprefix("."))
     try:
-        if ".py:" in source or source.endswith(".py"):
-            values = _parse_constants(constants)
-            compiled = _kernel_of_python(source, target, values, line_info)
-        elif constants:
-            raise click.UsageError("-D is for kernels in Python")
-        else:
-            compiled = compile_file(
-                source,
-                target,
-                kernel=kernel,
-                index_bitwidth=int(index_bitwidth),
-                line_info=line_info,
-            )
+        compiled = _compile_source(
+            source,
+            target,
+            constants,
+            kernel=kernel,
+            index_bitwidth=int(index_bitwidth),
+            line_info=line_info,
+        )
         form = form or ("cubin" if compiled.vendor == "nvidia" else "hsaco")
         content = _content(compiled, form)
         launchable = form in ("ptx", "cubin", "asm", "hsaco")
@@ -189,6 +211,95 @@ def compile_command(
             _report(compiled)
     except (CompileError, OSError) as error:
         raise click.ClickException(str(error)) from None
+
+
+@main.command("cycles")
+@click.argument("source")
+@click.option("--target", required=True, help="Chip: gfx90a, gfx942 or gfx950.")
+@click.option(
+    "-D",
+    "constants",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A compile-time constant of a Python kernel.",
+)
+@click.option(
+    "--arg",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A number, or an array in a .npy file; other arrays are random.",
+)
+@click.option(
+    "--dim",
+    "extents",
+    multiple=True,
+    metavar="NAME=EXTENT",
+    help="An extent of random arrays, such as M=512 or A.0=512.",
+)
+@click.option("--seed", default=0, help="Of random arrays.")
+@click.option(
+    "--block", type=click.IntRange(min=0), nargs=3, default=(0, 0, 0), metavar="X Y Z"
+)
+@click.option(
+    "--blocks",
+    type=click.IntRange(min=1),
+    help="Blocks of a compute unit at the same time; by default as many as fit.",
+)
+@click.option(
+    "--latency",
+    "latencies",
+    type=click.IntRange(min=1),
+    multiple=True,
+    help="Of global memory, in cycles; can be repeated. By default 500 and 790.",
+)
+def cycles_command(
+    source: str,
+    target: str,
+    constants: tuple[str, ...],
+    given: tuple[str, ...],
+    extents: tuple[str, ...],
+    seed: int,
+    block: tuple[int, int, int],
+    blocks: int | None,
+    latencies: tuple[int, ...],
+) -> None:
+    """Model how busy SOURCE keeps the matrix units of an AMD GPU.
+
+    SOURCE is as for `tilews compile`. One block is executed on the simulator of machine
+    code, and replayed on a model of a compute unit. The figures rank schedules of one
+    kernel; they do not predict its speed.
+
+    \b
+    tilews cycles gemm.py:gemm --target gfx942 -D T=tl.f16 --dim K=1024
+    tilews cycles gemm.mlir --target gfx950 --latency 500 --blocks 1
+    """
+    from . import ir, sim
+    from .errors import CompileError
+    from .runtime import LaunchError
+    from .sim import amdgcn
+    from .sim._arguments import make_arguments
+
+    try:
+        compiled = _compile_source(source, target, constants)
+        with ir.Context():
+            module = ir.Module.parse(compiled.mlir("tile"))
+            arguments = make_arguments(
+                sim.find_kernel(module, compiled.manifest["kernel"]),
+                parse_pairs(given, "NAME=VALUE"),
+                parse_extents(extents),
+                seed,
+            )
+        recording = amdgcn.record(compiled, list(arguments.values()), block)
+        for latency in latencies or amdgcn.GLOBAL_LATENCIES:
+            click.echo(amdgcn.model_cycles(recording, latency, blocks))
+    except (CompileError, LaunchError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    except (amdgcn.MachineError, amdgcn.KernelTrap) as error:
+        raise click.ClickException(f"the simulator of machine code: {error}") from None
+    except ValueError as error:
+        # Arguments or a block do not fit the kernel.
+        raise click.UsageError(str(error)) from None
 
 
 @main.command("targets")

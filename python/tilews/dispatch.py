@@ -202,6 +202,7 @@ class Kernel:
         threads: int | None = None,
         grid: Sequence[int] | None = None,
         stream: Any = None,
+        run: str | None = None,
         **kwargs: Any,
     ) -> None:
         """Runs the kernel, compiled for the types of these arguments.
@@ -217,6 +218,8 @@ class Kernel:
             threads: of a block, instead of the decorator's.
             grid: blocks in up to three dimensions; by default as the kernel says.
             stream: of the arrays' library; by default its current one.
+            run: 'sim' executes the machine code for an AMD `target` on the CPU, with
+                arrays in host memory: see :func:`tilews.sim.amdgcn.launch`.
 
         Raises:
             CompileError: the kernel cannot be built for these arguments.
@@ -224,6 +227,8 @@ class Kernel:
             LaunchError: an argument does not fit the kernel; nothing was started.
         """
         target = self._choose_target(target, backend)
+        if run is not None:
+            self._check_simulation(run, target, stream)
         call = self._specializer.bind(args, kwargs)
         key = (target, threads, *call.key, *self._globals())
         compiled = self._find(
@@ -235,7 +240,13 @@ class Kernel:
                 ("wide", *key),
                 lambda: self._compile_call(call, target, threads, index_bitwidth=64),
             )
-        compiled(*call.arguments.values(), grid=grid, stream=stream)
+        if run == "sim":
+            from .sim import amdgcn
+
+            assert isinstance(compiled, CompiledKernel)
+            amdgcn.launch(compiled, tuple(call.arguments.values()), grid=grid)
+        else:
+            compiled(*call.arguments.values(), grid=grid, stream=stream)
 
     def compile_for(
         self,
@@ -298,6 +309,19 @@ class Kernel:
                 f"{self.name}: found backend='cpu' and target={target!r}; give one"
             )
         return "cpu"
+
+    def _check_simulation(self, run: str, target: str | None, stream: Any) -> None:
+        """Checks a request to simulate machine code."""
+        if run != "sim":
+            raise TypeError(f"{self.name}: expected run='sim', found {run!r}")
+        if target is None or not find_chip(target).startswith("gfx"):
+            raise TypeError(
+                f"{self.name}: run='sim' executes machine code of AMD GPUs: expected a "
+                f"target such as 'gfx942', found {target!r}; target='cpu' interprets "
+                "the kernel as written"
+            )
+        if stream is not None:
+            raise TypeError(f"{self.name}: run='sim' has no streams")
 
     @staticmethod
     def _is_too_narrow(compiled: Executable, call: BoundCall) -> bool:

@@ -17,9 +17,15 @@ from .runtime.arrays import as_host_array
 from .runtime.scalars import scalar_packer
 
 #: Arguments of compile() and of calls that are no parameters.
-RESERVED = ("threads", "target", "backend", "index_bitwidth", "grid", "stream")
-
-
+RESERVED = (
+    "threads",
+    "target",
+    "backend",
+    "index_bitwidth",
+    "grid",
+    "stream",
+    "run",
+)
 #: The most tensors that one list holds.
 MAX_LIST = 64
 

@@ -19,6 +19,7 @@
 
 namespace nb = nanobind;
 
+void populateDisassembly(nb::module_ &m);
 void populateLayouts(nb::module_ &m);
 void populatePipelines(nb::module_ &m);
 void populateSchedule(nb::module_ &m);
@@ -35,4 +36,5 @@ NB_MODULE(_tilews, m) {
   populateSimulator(m);
   populateLayouts(m);
   populateTarget(m);
+  populateDisassembly(m);
 }

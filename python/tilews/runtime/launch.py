@@ -112,8 +112,13 @@ class Plan:
 class Launcher:
     """Checks and packs the arguments of one kernel."""
 
-    def __init__(self, manifest: dict[str, Any]) -> None:
+    def __init__(self, manifest: dict[str, Any], device: str | None = None) -> None:
         """Takes a launch manifest.
+
+        Args:
+            manifest: of the kernel.
+            device: where arrays have to be: ``cuda``, ``hip``, or ``cpu`` for a
+                simulator; by default on a GPU of the kernel's vendor.
 
         Raises:
             LaunchError: something is wrong in it.
@@ -124,7 +129,7 @@ class Launcher:
         self.kernel: str = manifest["kernel"]
         self.arguments: list[dict[str, Any]] = manifest["arguments"]
         self.vendor: str = manifest["target"]["vendor"]
-        self._device_kind = "cuda" if self.vendor == "nvidia" else "hip"
+        self._device_kind = device or ("cuda" if self.vendor == "nvidia" else "hip")
         self._grid = manifest["grid"]
         self._grid_scalars = sorted(
             set().union(*map(_scalars_in, self._grid)) if self._grid else ()
@@ -227,7 +232,7 @@ class Launcher:
         for (_, position, argument), pointer in zip(
             self._arrays, pointers, strict=True
         ):
-            begin, end = _get_span(describe(args[position], argument["name"]))
+            begin, end = get_span(describe(args[position], argument["name"]))
             spans.append((pointer + begin, pointer + end))
         return LaunchError(describe_overlap(self._disjoint, spans, names))
 
@@ -271,7 +276,7 @@ class Launcher:
             tensor_maps,
             find_distances(
                 self._disjoint,
-                [_get_span(infos[position]) for _, position, _ in self._arrays],
+                [get_span(infos[position]) for _, position, _ in self._arrays],
             ),
             sorted({info.stream for info in infos.values() if info.stream}),
         )
@@ -430,7 +435,8 @@ class Launcher:
         return blocks
 
 
-def _get_span(info: ArrayInfo) -> tuple[int, int]:
+def get_span(info: ArrayInfo) -> tuple[int, int]:
+    """The bytes of an array: the first and the end, relative to its address."""
     itemsize = (element_bits(info.dtype) or 8) // 8
     strides = [stride * itemsize for stride in info.strides]
     return byte_span(info.shape, strides, itemsize)

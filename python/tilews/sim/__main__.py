@@ -19,7 +19,7 @@ import click
 import numpy as np
 
 from .. import ir
-from .._command_line import OutputFile, refuse_ignored
+from .._command_line import OutputFile, parse_extents, parse_pairs, refuse_ignored
 from .._support import files
 from ..compiler import parse_file
 from ..errors import CompileError
@@ -30,29 +30,6 @@ from ._grid import find_grid
 from ._options import BARRIERS, POLICIES, Exploration, RunOptions, get_grid
 from ._replay import Counterexample, replay
 from ._run import SimulationError, find_kernel, run
-
-
-def _parse_pairs(pairs: tuple[str, ...], what: str) -> dict[str, str]:
-    """Options of the form ``NAME=VALUE`` by name; `what` is that form in messages."""
-    values: dict[str, str] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals:
-            raise click.BadParameter(f"expected {what}, found '{pair}'")
-        if name in values:
-            raise click.BadParameter(f"'{name}' is given twice, expected {what} once")
-        values[name] = text
-    return values
-
-
-def _parse_extents(pairs: tuple[str, ...]) -> dict[str, int]:
-    values = _parse_pairs(pairs, "NAME=EXTENT")
-    for name, text in values.items():
-        if not text.isdecimal():
-            raise click.BadParameter(
-                f"expected as extent '{name}' a number from 0 on, found '{text}'"
-            )
-    return {name: int(text) for name, text in values.items()}
 
 
 def _parse_integers(text: str | None) -> list[int] | None:
@@ -142,7 +119,7 @@ class _Command:
         """
         outputs = {
             name: OutputFile().convert(path, None, None)
-            for name, path in _parse_pairs(self.out, "NAME=FILE").items()
+            for name, path in parse_pairs(self.out, "NAME=FILE").items()
         }
         context = ir.Context()
         with context, ir.Location.unknown():
@@ -173,8 +150,8 @@ class _Command:
         """The kernel's arguments by name, which include the arrays to save."""
         arguments = make_arguments(
             find_kernel(module, self.kernel),
-            _parse_pairs(self.given, "NAME=VALUE"),
-            _parse_extents(self.extents),
+            parse_pairs(self.given, "NAME=VALUE"),
+            parse_extents(self.extents),
             self.data_seed,
         )
         arrays = [n for n, value in arguments.items() if isinstance(value, np.ndarray)]

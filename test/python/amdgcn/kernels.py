@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from .machine import Simulator
+from tilews.sim.amdgcn.machine import Simulator
 
 _GEMM = """
 #wg = #gpu.address_space<workgroup>
@@ -193,4 +193,4 @@ def load(
     if chip:
         command.append(f"--chip={chip}")
     subprocess.run(command, input=source, text=True, check=True)
-    return Simulator(path, seed)
+    return Simulator(path.read_bytes(), seed)

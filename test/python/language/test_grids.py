@@ -5,8 +5,8 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from amdgcn.launch import launch
 from support.kernel_errors import check
+from tilews.sim.amdgcn import launch
 
 
 @tilews.kernel

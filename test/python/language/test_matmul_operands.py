@@ -6,9 +6,9 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from amdgcn.launch import launch
 from kernels.zoo_kernels import zoo_parts
 from support.kernel_errors import check
+from tilews.sim.amdgcn import launch
 
 CASES = {case.name: case for case in zoo_parts.cases()}
 

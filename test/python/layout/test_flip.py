@@ -9,11 +9,11 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from amdgcn.machine import Simulator
 from tilews import passes
 from tilews.compiler import compile_module
 from tilews.fuzz import check as checking
 from tilews.fuzz.generator import generate
+from tilews.sim.amdgcn.machine import Simulator
 
 TYPES = {
     "f16": np.float16,
@@ -96,7 +96,7 @@ def test_machine_code_flips(threads, axis, target, tmp_path):
         path.write_bytes(compiled.hsaco)
         x = numbers(shape, dtype)
         y = np.zeros_like(x)
-        Simulator(path).launch("flipped", (1,), threads, [x, y], 64 << 10)
+        Simulator(path.read_bytes()).launch("flipped", (1,), threads, [x, y], 64 << 10)
         np.testing.assert_array_equal(y, np.flip(x, axis), err_msg=f"{shape} {name}")
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from amdgcn.machine import Simulator
 from support import layout_pairs
+from tilews.sim.amdgcn.machine import Simulator
 
 TOOLS = Path(os.environ["TILEWS_BUILD_DIR"]) / "python_packages/tilews/bin"
 MORE_SHARED = 64 << 10
@@ -48,7 +48,7 @@ def check_results(
     """Runs kernels, and compares what they leave in their second argument."""
     path = folder / "cases.hsaco"
     compile_cases(cases, target, path)
-    simulator = Simulator(path, seed)
+    simulator = Simulator(path.read_bytes(), seed)
     for i, case in enumerate(cases):
         x, y, expected = case.arguments(seed)
         simulator.launch(f"case_{i}", (1,), case.threads, [x, y], MORE_SHARED)

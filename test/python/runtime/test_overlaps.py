@@ -174,8 +174,7 @@ def test_arrays_of_other_libraries(wrap):
     memory = np.zeros(512, np.float32)
     # An array of 16-byte alignment, wherever NumPy allocates.
     memory = memory[-memory.ctypes.data % 16 // 4 :]
-    launcher = Launcher(_as_cuda(add.compile("sm_90a").manifest))
-    launcher._device_kind = "cpu"
+    launcher = Launcher(_as_cuda(add.compile("sm_90a").manifest), "cpu")
     a, b, c = memory[:64], memory[64:128], memory[128:192]
     assert launcher.prepare([wrap(a), wrap(b), wrap(c)])
     with pytest.raises(LaunchError, match="'C' and 'B'"):
@@ -185,8 +184,7 @@ def test_arrays_of_other_libraries(wrap):
 def test_torch_tensors():
     torch = pytest.importorskip("torch")
     memory = torch.zeros(512)
-    launcher = Launcher(_as_cuda(add.compile("sm_90a").manifest))
-    launcher._device_kind = "cpu"
+    launcher = Launcher(_as_cuda(add.compile("sm_90a").manifest), "cpu")
     assert launcher.prepare([memory[:64], memory[:64], memory[64:128]])
     with pytest.raises(LaunchError, match="'C' and 'A'"):
         launcher.prepare([memory[:80], memory[128:256], memory[64:128]])

@@ -10,10 +10,10 @@ import numpy as np
 
 import tilews
 import tilews.language as tl
-from amdgcn.launch import launch
 from runtime.gpu_arrays import GpuArray, has_nvidia_gpu
 from support.llvm_on_cpu import KernelOnCpu
 from tilews import ir, sim
+from tilews.sim.amdgcn import launch
 
 #: Floating point types of at most 8 bits that all chips convert.
 FLOATS = (tl.e2m1, tl.e2m3, tl.e3m2, tl.e8m0)

@@ -7,8 +7,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from amdgcn import MachineError, kernels
-from amdgcn.machine import Simulator
+from amdgcn import kernels
+from tilews.sim.amdgcn import MachineError, Simulator
 
 BUILD = Path(os.environ["TILEWS_BUILD_DIR"])
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -243,7 +243,7 @@ def test_missing_waits_are_noticed(chip: str, tmp_path: Path) -> None:
 
     def is_noticed(address: int) -> bool:
         for seed in range(4):
-            altered = Simulator(tmp_path / "kernel.hsaco", seed)
+            altered = Simulator((tmp_path / "kernel.hsaco").read_bytes(), seed)
             altered.steps[address] = lambda wave: None
             try:
                 run_gemm(altered, *arguments)

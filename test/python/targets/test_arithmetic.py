@@ -7,12 +7,12 @@ machine code on its simulator are compared with the definitions in
 
 import pytest
 
-from amdgcn.machine import Simulator
 from support import arithmetic
 from support.arithmetic import ArithmeticCase
 from support.llvm_on_cpu import KernelOnCpu
 from tilews import ir, sim
 from tilews.compiler import CompiledKernel, compile_module
+from tilews.sim.amdgcn.machine import Simulator
 
 CASES = arithmetic.cases()
 OCP = arithmetic.fp8_cases(("f8E4M3FN", "f8E5M2"))
@@ -60,5 +60,5 @@ def test_amdgcn(chip: str, case: ArithmeticCase, tmp_path) -> None:
     arguments = case.arguments()
     path = tmp_path / "kernel.hsaco"
     path.write_bytes(compile_case(case, chip).hsaco)
-    Simulator(path).launch("k", (1,), arithmetic.THREADS, arguments)
+    Simulator(path.read_bytes()).launch("k", (1,), arithmetic.THREADS, arguments)
     case.check(arguments)

@@ -7,8 +7,7 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from amdgcn import KernelTrap
-from amdgcn.launch import launch
+from tilews.sim.amdgcn import KernelTrap, launch
 
 HERE = pathlib.Path(__file__)
 CHIPS = ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"]

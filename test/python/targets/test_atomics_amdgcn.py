@@ -6,8 +6,8 @@ The simulator runs one block after the other, so blocks find what they wait for.
 import numpy as np
 import pytest
 
-from amdgcn.launch import launch
 from kernels.cooperating import atomic_updates
+from tilews.sim.amdgcn import launch
 
 CHIPS = ("gfx942", "gfx950", "gfx1100")
 RNG = np.random.default_rng(3)

@@ -12,7 +12,7 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from amdgcn.launch import launch
+from tilews.sim.amdgcn import launch
 
 CHIPS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 TYPES = ("i8", "i16", "f16", "bf16", "i32", "f32", "i64", "f64")
@@ -113,7 +113,10 @@ def test_padding(shape, dtype, chip):
 
 
 @tilews.kernel(threads=64)
-def strided(X: tl.Tensor["m, n", tl.f32, "s, t"], Y: tl.Tensor["m, n", tl.f32, "u, v"]):
+def strided(
+    X: tl.Tensor("m, n", tl.f32, "s, t", alignment=4),
+    Y: tl.Tensor("m, n", tl.f32, "u, v", alignment=4),
+):
     bx, by = tl.grid(tl.cdiv(X.shape[1], 16), tl.cdiv(X.shape[0], 16))
     x = tl.load(X[by * 16 - 1, bx * 16], (16, 16))
     tl.store(x, Y[by * 16 - 1, bx * 16])

@@ -9,11 +9,11 @@ import random
 import numpy as np
 import pytest
 
-from amdgcn.accesses import AccessQueues
-from amdgcn.disassembly import MachineError, _parse
-from amdgcn.memory import GlobalMemory
-from amdgcn.memory_ops import MemoryCompiler
-from amdgcn.state import Wave
+from tilews.sim.amdgcn.disassembly import MachineError, parse
+from tilews.sim.amdgcn.memory import GlobalMemory
+from tilews.sim.amdgcn.memory_ops import MemoryCompiler
+from tilews.sim.amdgcn.queues import AccessQueues
+from tilews.sim.amdgcn.registers import Wave
 
 LANES = 32
 FLAGS = {9: 0x27000, 11: 0x31004000, 12: 0x31004000}
@@ -46,9 +46,9 @@ def run(text, data, offsets, generation=9, records=None, vectors=None, **fields)
     for number, words in (vectors or {}).items():
         wave.v[number, : len(words)] = words
     wave.set_mask(126, np.arange(LANES) < active)
-    compiler = MemoryCompiler(LANES, generation, memory)
+    compiler = MemoryCompiler("", LANES, generation, memory)
     compiler.queues[0] = AccessQueues(wave, random.Random(0))
-    step = compiler.compile(_parse(text, 0, [0, 0]))
+    step = compiler.compile(parse(0, [0, 0], text))
     if step is None:
         raise MachineError("unknown instruction")
     step(wave)

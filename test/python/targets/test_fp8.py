@@ -6,7 +6,7 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from amdgcn.launch import launch
+from tilews.sim.amdgcn import launch
 
 RNG = np.random.default_rng(5)
 

@@ -12,10 +12,10 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from amdgcn.launch import launch
 from support.llvm_on_cpu import KernelOnCpu
 from targets.function_bounds import BOUNDS, COUNT, FunctionBound
 from tilews import ir, sim
+from tilews.sim.amdgcn import launch
 
 by_name = pytest.mark.parametrize("case", BOUNDS, ids=lambda case: case.name)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from amdgcn.launch import launch
 from support.gather_cases import CASES, copies
+from tilews.sim.amdgcn import launch
 
 CHIPS = ("gfx942", "gfx950", "gfx1100")
 

@@ -10,10 +10,10 @@ import pytest
 import tilews
 import tilews.language as tl
 from amdgcn.binaries import machine_code, without_lines
-from amdgcn.line_table import dump, read_line_table
 from kernels import zoo
 from tilews import compiler
 from tilews.runtime.manifest import check_manifest
+from tilews.sim.amdgcn.line_table import dump, read_line_table
 
 HERE = pathlib.Path(__file__)
 

@@ -10,8 +10,8 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from amdgcn.launch import launch
 from kernels import pipelined_zoo
+from tilews.sim.amdgcn import launch
 
 CHIPS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from amdgcn.launch import launch
 from kernels import zoo
 from support import function_cases
+from tilews.sim.amdgcn import launch
 
 CHIPS = ("gfx942", "gfx950", "gfx1100")
 

@@ -7,8 +7,8 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from amdgcn.launch import launch
 from kernels.zoo_kernels.small_matmuls import TYPES, MxMatrix, multiply, specialize
+from tilews.sim.amdgcn import launch
 
 RNG = np.random.default_rng(16)
 PAIRS = list(itertools.product(TYPES, TYPES))

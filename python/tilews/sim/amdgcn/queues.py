@@ -1,8 +1,8 @@
 """Accesses of a wave to memory, and the registers that they read and write.
 
 An access is issued, performed and completed. Accesses are performed in the order of
-issue, at a random time. The wait that orders an access completes it; its registers
-can be used only afterwards.
+issue, at a time that the policy chooses. The wait that orders an access completes it;
+its registers can be used only afterwards.
 """
 
 import random
@@ -11,11 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .state import Operand, Wave
+from .registers import Operand, Wave
 
 #: The most accesses of a wave to global memory that are pending at the same time. The
 #: counters have six bits, and an instruction that would exceed them waits.
 MOST_PENDING = 63
+#: When accesses are performed, as the probability that it is when they are issued.
+#: Others wait for the next access that is, or for the wait that orders them.
+POLICIES = {"earliest": 1.0, "latest": 0.0, "random": 0.5}
 
 
 @dataclass
@@ -33,8 +36,9 @@ class Access:
 class AccessQueues:
     """The pending accesses of a wave, one queue for each memory."""
 
-    def __init__(self, wave: Wave, rng: random.Random) -> None:
+    def __init__(self, wave: Wave, rng: random.Random, policy: str = "random") -> None:
         self.wave, self.rng = wave, rng
+        self._at_once = POLICIES[policy]
         self.queues: dict[str, list[Access]] = {"vm": [], "ds": [], "sm": []}
 
     def issue(self, queue: str, access: Access) -> None:
@@ -44,7 +48,7 @@ class AccessQueues:
         if queue == "vm":
             self.wave.pending_vm.update(access.vectors)
             self.wait((access.counter,), MOST_PENDING)
-        if self.rng.random() < 0.5:
+        if self.rng.random() < self._at_once:
             self.perform(queue)
 
     def perform(self, queue: str) -> None:

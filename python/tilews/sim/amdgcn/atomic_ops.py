@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from .disassembly import Instruction
+from .disassembly import MachineInstruction
 from .memory import GlobalMemory, SharedMemory
-from .state import Operand, Wave
+from .registers import Operand, Wave
 
 _NAME = re.compile(
     r"(?:global|buffer)_atomic_(add|sub|[su]?min|[su]?max|and|or|xor|swap|cmpswap)"
@@ -16,7 +17,7 @@ _NAME = re.compile(
 _SHARED_NAME = re.compile(
     r"ds_(add|sub|[su]?min|[su]?max|and|or|xor|wrxchg|storexchg)(?:_num)?(_rtn)?_([a-z]+\d+)"
 )
-_FUNCTIONS: dict[str, Callable] = {
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "min": np.fmin,
@@ -25,6 +26,7 @@ _FUNCTIONS: dict[str, Callable] = {
     "or": lambda a, b: a | b,
     "xor": lambda a, b: a ^ b,
     "swap": lambda a, b: b,
+    "cmpswap": lambda a, b: b,  # if the comparison holds
 }
 
 
@@ -44,18 +46,19 @@ class Atomic:
         letter = "f" if kind.startswith("f") else "i" if signed else "u"
         self.size = 8 if kind.endswith(("64", "x2")) else 4
         self.dtype = np.dtype(f"{letter}{self.size}")
-        self.function = _FUNCTIONS.get(name.lstrip("su") if "m" in name else name)
+        is_extremum = name.endswith(("min", "max"))
+        self.function = _FUNCTIONS[name.lstrip("su") if is_extremum else name]
         self.dest = dest
         self.address, self.data = operands[:2]
         self.base = operands[2] if len(operands) == 3 else None
 
     @staticmethod
-    def parse(inst: Instruction, operands: list[Operand]) -> "Atomic | None":
+    def parse(inst: MachineInstruction, operands: list[Operand]) -> "Atomic | None":
         """Returns None unless `inst` is a known atomic instruction."""
         match = _NAME.fullmatch(inst.name)
         if match and inst.name.startswith("buffer"):
             returns = {"sc0", "glc"} & inst.modifiers.keys()
-            returns |= {inst.modifiers.get("th")} & {"TH_ATOMIC_RETURN"}
+            returns |= {inst.modifiers.get("th", "")} & {"TH_ATOMIC_RETURN"}
             dest = operands[0] if returns else None
             return Atomic(match[1], match[2] or "u32", dest, [operands[1], operands[0]])
         if match and len(operands) in (3, 4):

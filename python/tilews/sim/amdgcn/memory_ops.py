@@ -1,16 +1,18 @@
 """Loads, stores and atomics of global and shared memory."""
 
+import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .accesses import Access, AccessQueues, Width, get, nothing, put
-from .atomics import Atomic
-from .buffers import BufferCompiler
-from .disassembly import Instruction, MachineError
+from .atomic_ops import Atomic
+from .buffer_ops import BufferCompiler
+from .disassembly import MachineError, MachineInstruction
+from .lds_phases import count_cycles
 from .memory import GlobalMemory, SharedMemory
-from .state import Operand, Wave, read_scalar, read_vector
+from .queues import Access, AccessQueues, Width, get, nothing, put
+from .registers import Operand, Wave, read_scalar, read_vector
 
 Step = Callable[[Wave], None]
 
@@ -18,10 +20,18 @@ Step = Callable[[Wave], None]
 _HARMLESS = ("nt", "sc0", "sc1", "glc", "slc", "dlc", "th", "scope", "gds")
 
 
+def _call_all(functions: Sequence[Callable[[], None]]) -> None:
+    for function in functions:
+        function()
+
+
 class MemoryCompiler:
     """Makes functions of the instructions that access memory."""
 
-    def __init__(self, lanes: int, generation: int, memory: GlobalMemory) -> None:
+    def __init__(
+        self, chip: str, lanes: int, generation: int, memory: GlobalMemory
+    ) -> None:
+        self.chip = chip
         self.lanes, self.generation, self.memory = lanes, generation, memory
         # gfx9 counts stores with loads; later chips have separate counters.
         self.store_counter = "load" if generation == 9 else "store"
@@ -29,7 +39,7 @@ class MemoryCompiler:
         self.shared = SharedMemory(0)
         self.buffers = BufferCompiler(lanes, generation, memory)
 
-    def compile(self, inst: Instruction) -> Step | None:
+    def compile(self, inst: MachineInstruction) -> Step | None:
         """The function of `inst`; None if the instruction is unknown."""
         operands = [Operand(text) for text in inst.operands]
         if inst.name.startswith("buffer_"):
@@ -64,7 +74,7 @@ class MemoryCompiler:
             return self._exchange(inst, operands)
         return None
 
-    def _check(self, inst: Instruction, known: tuple[str, ...]) -> None:
+    def _check(self, inst: MachineInstruction, known: tuple[str, ...]) -> None:
         for key in inst.modifiers:
             if key not in known and key not in _HARMLESS:
                 raise MachineError(f"unknown modifier '{key}' in '{inst.text}'")
@@ -72,7 +82,11 @@ class MemoryCompiler:
     # ----------------------------------------------------------------- global
 
     def _global(
-        self, inst: Instruction, width: Width, operands: list[Operand], loads: bool
+        self,
+        inst: MachineInstruction,
+        width: Width,
+        operands: list[Operand],
+        loads: bool,
     ) -> Step:
         self._check(inst, ("offset",))
         address, base = operands[1 if loads else 0], operands[2]
@@ -100,7 +114,7 @@ class MemoryCompiler:
         return step
 
     def _get_places(
-        self, inst: Instruction, address: Operand, base: Operand
+        self, inst: MachineInstruction, address: Operand, base: Operand
     ) -> Callable[[Wave], np.ndarray]:
         """A function that computes each lane's address in global memory."""
         offset = int(inst.modifiers.get("offset", "0"), 0)
@@ -114,7 +128,7 @@ class MemoryCompiler:
             low(wave).astype(np.uint64) + (np.uint64(scalar(wave)) + delta)
         )
 
-    def _atomic(self, inst: Instruction, atomic: Atomic) -> Step:
+    def _atomic(self, inst: MachineInstruction, atomic: Atomic) -> Step:
         self._check(inst, ("offset",))
         is_global = atomic.base is not None
         get_places = (
@@ -146,7 +160,7 @@ class MemoryCompiler:
         return step
 
     def _get_shared_places(
-        self, inst: Instruction, address: Operand
+        self, inst: MachineInstruction, address: Operand
     ) -> Callable[[Wave], np.ndarray]:
         """A function that computes each lane's address in shared memory."""
         offset = int(inst.modifiers.get("offset", "0"), 0)
@@ -171,7 +185,7 @@ class MemoryCompiler:
         )
 
     def _scalar_load(
-        self, inst: Instruction, rest: str, operands: list[Operand]
+        self, inst: MachineInstruction, rest: str, operands: list[Operand]
     ) -> Step | None:
         width = Width.parse(rest)
         if width is None:
@@ -207,7 +221,11 @@ class MemoryCompiler:
     # ----------------------------------------------------------------- shared
 
     def _shared_one(
-        self, inst: Instruction, width: Width, operands: list[Operand], loads: bool
+        self,
+        inst: MachineInstruction,
+        width: Width,
+        operands: list[Operand],
+        loads: bool,
     ) -> Step:
         self._check(inst, ("offset",))
         offset = int(inst.modifiers.get("offset", "0"), 0)
@@ -215,7 +233,7 @@ class MemoryCompiler:
 
     def _shared_two(
         self,
-        inst: Instruction,
+        inst: MachineInstruction,
         rest: str,
         operands: list[Operand],
         loads: bool,
@@ -258,15 +276,20 @@ class MemoryCompiler:
                     parts.append((_make_store(shared, places, values), nothing))
             access = Access(
                 "ds",
-                lambda: [perform() for perform, _ in parts],
-                lambda: [complete() for _, complete in parts],
+                functools.partial(_call_all, [perform for perform, _ in parts]),
+                functools.partial(_call_all, [complete for _, complete in parts]),
             )
             access.vectors = registers if loads else []
+            if wave.recorded:
+                wave.recorded[-1].shared_cycles = sum(
+                    count_cycles(self.chip, base + each, width.size, not loads, mask)
+                    for each in offsets
+                )
             self.queues[wave.index].issue("ds", access)
 
         return step
 
-    def _get_swizzle(self, inst: Instruction, text: str) -> np.ndarray:
+    def _get_swizzle(self, inst: MachineInstruction, text: str) -> np.ndarray:
         """The source lane of each lane."""
         lanes = np.arange(self.lanes)
         if match := re.fullmatch(r"swizzle\(SWAP,(\d+)\)", text):
@@ -277,7 +300,7 @@ class MemoryCompiler:
             return lanes ^ int(match[1].replace("p", "0").replace("i", "1"), 2)
         raise MachineError(f"unknown swizzle in '{inst.text}'")
 
-    def _exchange(self, inst: Instruction, operands: list[Operand]) -> Step:
+    def _exchange(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         """ds_bpermute and ds_swizzle: lanes read each other's registers."""
         self._check(inst, ("offset",))
         dest = operands[0].first

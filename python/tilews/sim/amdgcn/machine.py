@@ -1,22 +1,25 @@
 """Launches kernels of a code object: blocks one by one, waves interleaved."""
 
+from __future__ import annotations
+
 import random
 import re
 import struct
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from .accesses import AccessQueues
 from .code_object import CodeObject, KernelDescriptor
-from .disassembly import Instruction, MachineError
+from .disassembly import MachineError, MachineInstruction
 from .line_table import find_line, read_line_table
 from .matrix import MatrixCompiler
-from .memory import GlobalMemory, SharedMemory
+from .memory import GlobalMemory, HostMemory, SharedMemory
 from .memory_ops import MemoryCompiler
+from .queues import POLICIES, AccessQueues
+from .recording import ExecutedInstruction, Recording
+from .registers import Operand, Wave
 from .scalar import ScalarCompiler
-from .state import Operand, Wave
 from .vector import VectorCompiler
 from .vector_ops import get_ops
 
@@ -47,6 +50,14 @@ _COUNTERS = {
 _HIDDEN_BYTES = 256
 
 
+def _pass_barriers(waves: list[Wave]) -> None:
+    """Ends waits for barriers that all waves have signalled, or have ended before."""
+    signals = min((wave.signals for wave in waves if wave.state != "ended"), default=0)
+    for wave in waves:
+        if wave.state == "barrier" and wave.waits <= signals:
+            wave.state = "ready"
+
+
 class KernelTrap(Exception):
     """The kernel ended itself: an assertion does not hold."""
 
@@ -54,16 +65,28 @@ class KernelTrap(Exception):
 class Simulator:
     """Runs the kernels of one code object.
 
-    `path` names the HSACO file. `seed` chooses when the simulator switches waves and
-    when it performs memory accesses.
+    `image` is an HSACO. `seed` chooses when the simulator switches waves. `policy` is
+    when it performs memory accesses: ``earliest``, as soon as they are issued;
+    ``latest``, when a wait orders them; or ``random``, which `seed` chooses, too.
+
+    Raises:
+        MachineError: `image` is no HSACO, or needs what is not simulated.
+        ValueError: there is no such policy.
     """
 
-    def __init__(self, path: Path, seed: int = 0) -> None:
-        self.code = CodeObject(path)
+    def __init__(self, image: bytes, seed: int = 0, policy: str = "random") -> None:
+        if policy not in POLICIES:
+            raise ValueError(
+                f"policy: expected one of {', '.join(POLICIES)}, found {policy!r}"
+            )
+        self.code = CodeObject(image)
         self.rng = random.Random(seed)
+        self.policy = policy
         code = self.code
         self.memory = GlobalMemory()
-        self.memory_compiler = MemoryCompiler(code.lanes, code.generation, self.memory)
+        self.memory_compiler = MemoryCompiler(
+            code.chip, code.lanes, code.generation, self.memory
+        )
         self.compilers = (
             ScalarCompiler(),
             self.memory_compiler,
@@ -73,6 +96,7 @@ class Simulator:
         self.steps: dict[int, Step] = {}
         #: The block that is executed.
         self.block = (0, 0, 0)
+        self.recording: Recording | None = None
         #: Names of the instructions that were executed.
         self.executed: set[str] = set()
 
@@ -81,13 +105,15 @@ class Simulator:
         name: str,
         grid: tuple[int, ...],
         threads: int,
-        arguments: list,
+        arguments: list[Any],
         shared_bytes: int = 0,
-    ) -> None:
+        only: tuple[int, int, int] | None = None,
+    ) -> Recording | None:
         """Runs kernel `name`. Arrays are changed in place.
 
-        `arguments` are numpy arrays (passed as pointers) and numpy scalars, in
-        the order of the kernel's parameters.
+        `arguments` are numpy arrays or other memory (passed as pointers) and numpy
+        scalars, in the order of the kernel's parameters. With `only`, it runs this
+        block alone, and returns what its waves executed.
         """
         kernel = self.code.kernels[name]
         if kernel.scratch_bytes:
@@ -107,25 +133,31 @@ class Simulator:
                 f"found {explicit}"
             )
         pointer = self.memory.add(np.frombuffer(packed, np.uint8))
+        size = kernel.shared_bytes + shared_bytes
+        if only:
+            self.recording = Recording(
+                self.code.chip, [], kernel.vector_registers, size
+            )
+        blocks = (
+            (x, y, z)
+            for z in range(grid[2])
+            for y in range(grid[1])
+            for x in range(grid[0])
+        )
         with np.errstate(all="ignore"):
-            for z in range(grid[2]):
-                for y in range(grid[1]):
-                    for x in range(grid[0]):
-                        self.block = (x, y, z)
-                        size = kernel.shared_bytes + shared_bytes
-                        self.memory_compiler.shared = SharedMemory(size)
-                        self._run_block(kernel, pointer, threads, (x, y, z))
+            for self.block in (only,) if only else blocks:
+                self.memory_compiler.shared = SharedMemory(size)
+                self._run_block(kernel, pointer, threads, self.block)
+        return self.recording
 
-    def _pack(self, arguments: list) -> bytes:
+    def _pack(self, arguments: list[Any]) -> bytes:
         packed = b""
         for argument in arguments:
             if isinstance(argument, np.ndarray) and argument.ndim:
-                base = argument
-                if not argument.flags.c_contiguous:
-                    base = argument.base  # a view: the whole array is mapped
-                distance = argument.ctypes.data - base.ctypes.data
-                flat = base.reshape(-1).view(np.uint8)
-                data = struct.pack("<Q", self.memory.add(flat) + distance)
+                argument = HostMemory.of(argument)
+            if isinstance(argument, HostMemory):
+                base = self.memory.add(argument.map())
+                data = struct.pack("<Q", base - argument.first)
             else:
                 data = np.asarray(argument).tobytes()
             packed += b"\0" * (-len(packed) % len(data)) + data
@@ -157,7 +189,10 @@ class Simulator:
                     at += 1
         wave.v[0] = np.arange(self.code.lanes) + index * self.code.lanes
         wave.pc = kernel.entry
-        self.memory_compiler.queues[index] = AccessQueues(wave, self.rng)
+        if self.recording:
+            wave.recorded = []
+            self.recording.waves.append(wave.recorded)
+        self.memory_compiler.queues[index] = AccessQueues(wave, self.rng, self.policy)
         return wave
 
     def _run_block(
@@ -172,12 +207,13 @@ class Simulator:
             for index in range(threads // self.code.lanes)
         ]
         while any(wave.state != "ended" for wave in waves):
+            _pass_barriers(waves)
             ready = [wave for wave in waves if wave.state == "ready"]
             if not ready:
-                waiting = [wave for wave in waves if wave.state == "barrier"]
-                for wave in waiting:
-                    wave.state = "ready"
-                continue
+                raise MachineError(
+                    f"deadlock in block {block}: waves wait at a barrier that other "
+                    "waves do not signal, because they wait at one, too"
+                )
             self._run_wave(self.rng.choice(ready), self.rng.randint(1, 200))
 
     def _run_wave(self, wave: Wave, budget: int) -> None:
@@ -193,6 +229,8 @@ class Simulator:
                 if step is None:
                     step = steps[pc] = self._compile(inst)
                 wave.pc = pc + inst.size
+                if wave.recorded is not None:
+                    wave.recorded.append(ExecutedInstruction(inst))
                 step(wave)
             except (MachineError, NotImplementedError) as error:
                 raise MachineError(
@@ -201,7 +239,7 @@ class Simulator:
 
     # ----------------------------------------------------------- instructions
 
-    def _compile(self, inst: Instruction) -> Step:
+    def _compile(self, inst: MachineInstruction) -> Step:
         self.executed.add(inst.name)
         step = self._compile_control(inst)
         if step:
@@ -213,7 +251,7 @@ class Simulator:
         raise MachineError("unknown instruction")
 
     @staticmethod
-    def _guard(inst: Instruction, step: Step) -> Step:
+    def _guard(inst: MachineInstruction, step: Step) -> Step:
         """Refuses registers that a pending load will write."""
         halves = [inst] + ([inst.second] if inst.second else [])
         operands = [Operand(text) for half in halves for text in half.operands]
@@ -234,7 +272,7 @@ class Simulator:
 
         return guarded
 
-    def _compile_control(self, inst: Instruction) -> Step | None:
+    def _compile_control(self, inst: MachineInstruction) -> Step | None:
         name = inst.name
         if _IGNORED.fullmatch(name):
             return lambda wave: None
@@ -242,16 +280,19 @@ class Simulator:
             return self._trap(inst)
         if name == "s_endpgm":
             return self._end
-        if name in ("s_barrier", "s_barrier_wait"):
+        if name == "s_barrier":
             return self._barrier
-        if name == "s_barrier_signal":
-            # All waves signal before they wait, so the wait is the barrier.
-            return lambda wave: None
+        if name in ("s_barrier_signal", "s_barrier_wait"):
+            if inst.operands not in (["-1"], ["0xffff"]):
+                raise MachineError("only the barrier of the block is simulated")
+            return (
+                self._signal if name == "s_barrier_signal" else self._wait_for_signals
+            )
         if name.startswith(("s_waitcnt", "s_wait_")):
             return self._wait(inst)
         return None
 
-    def _trap(self, inst: Instruction) -> Step:
+    def _trap(self, inst: MachineInstruction) -> Step:
         """The end of a kernel with an assertion that does not hold."""
         if inst.operands != ["2"]:
             raise MachineError("unknown trap")
@@ -278,9 +319,23 @@ class Simulator:
         if self.code.generation == 9:
             # The waves of a block share a cache, which sees accesses in order.
             self._get_queues(wave).perform("vm")
+        self._signal(wave)
+        self._wait_for_signals(wave)
+
+    @staticmethod
+    def _signal(wave: Wave) -> None:
+        if wave.signals > wave.waits:
+            raise MachineError("the barrier is signalled twice without a wait between")
+        wave.signals += 1
+
+    @staticmethod
+    def _wait_for_signals(wave: Wave) -> None:
+        wave.waits += 1
+        if wave.waits > wave.signals:
+            raise MachineError("a wait for a barrier that this wave has not signalled")
         wave.state = "barrier"
 
-    def _wait(self, inst: Instruction) -> Step:
+    def _wait(self, inst: MachineInstruction) -> Step:
         if match := re.fullmatch(r"s_waitcnt_(\w+) null, (\w+)", inst.text):
             waits = [(match[1], int(match[2], 0))]
         elif match := re.fullmatch(r"s_wait_(\w+) (\w+)", inst.text):

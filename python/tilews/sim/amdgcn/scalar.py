@@ -3,11 +3,12 @@
 import re
 import struct
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from .disassembly import Instruction, MachineError
-from .state import EXEC, NULL, VCC, Operand, Wave, read_scalar
+from .disassembly import MachineError, MachineInstruction
+from .registers import EXEC, NULL, VCC, Operand, Wave, read_scalar
 from .vector_ops import RELATIONS
 
 Step = Callable[[Wave], None]
@@ -67,7 +68,7 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 class ScalarCompiler:
     """Makes functions of scalar instructions."""
 
-    def compile(self, inst: Instruction) -> Step | None:
+    def compile(self, inst: MachineInstruction) -> Step | None:
         """The function of `inst`; None if the instruction is unknown."""
         name = inst.name
         if name.startswith("s_cbranch_") or name == "s_branch":
@@ -93,7 +94,7 @@ class ScalarCompiler:
 
     # --------------------------------------------------------------- branches
 
-    def _branch(self, inst: Instruction) -> Step:
+    def _branch(self, inst: MachineInstruction) -> Step:
         target, name = inst.branch_target, inst.name
         conditions: dict[str, Callable[[Wave], bool]] = {
             "s_branch": lambda wave: True,
@@ -130,7 +131,7 @@ class ScalarCompiler:
 
         return write
 
-    def _move(self, inst: Instruction, operands: list[Operand]) -> Step:
+    def _move(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         bits = 64 if inst.name.endswith("64") else 32
         write = self._write(operands[0], bits)
         source = read_scalar(operands[1], f"u{bits}")
@@ -141,7 +142,7 @@ class ScalarCompiler:
             return lambda wave: write(wave, source(wave)) if wave.scc else None
         return lambda wave: write(wave, source(wave))
 
-    def _compare(self, match: re.Match, operands: list[Operand]) -> Step:
+    def _compare(self, match: re.Match[str], operands: list[Operand]) -> Step:
         relation, signed, bits = _COMPARE[match[1]], match[2] == "i", int(match[3])
         a, b = (read_scalar(o, f"u{bits}") for o in operands)
 
@@ -153,7 +154,7 @@ class ScalarCompiler:
 
         return step
 
-    def _compare_floats(self, match: re.Match, operands: list[Operand]) -> Step:
+    def _compare_floats(self, match: re.Match[str], operands: list[Operand]) -> Step:
         relation = RELATIONS[match[1]]
         sources = [read_scalar(operand, "f32") for operand in operands]
 
@@ -164,7 +165,7 @@ class ScalarCompiler:
 
         return step
 
-    def _test_bit(self, match: re.Match, operands: list[Operand]) -> Step:
+    def _test_bit(self, match: re.Match[str], operands: list[Operand]) -> Step:
         expected, bits = int(match[1]), int(match[2])
         value, index = read_scalar(operands[0], f"u{bits}"), read_scalar(operands[1])
 
@@ -174,13 +175,13 @@ class ScalarCompiler:
 
         return step
 
-    def _select(self, match: re.Match, operands: list[Operand]) -> Step:
+    def _select(self, match: re.Match[str], operands: list[Operand]) -> Step:
         bits = int(match[1])
         write = self._write(operands[0], bits)
         a, b = (read_scalar(o, f"u{bits}") for o in operands[1:])
         return lambda wave: write(wave, a(wave) if wave.scc else b(wave))
 
-    def _save_exec(self, match: re.Match, operands: list[Operand]) -> Step:
+    def _save_exec(self, match: re.Match[str], operands: list[Operand]) -> Step:
         function, bits = _LOGIC.get(match[1]), int(match[2])
         if match[1] in ("andn1", "and_not0"):
             function = lambda a, b: ~a & b  # noqa: E731
@@ -202,18 +203,20 @@ class ScalarCompiler:
 
     # ------------------------------------------------------------- arithmetic
 
-    def _bitwise(self, match: re.Match, operands: list[Operand]) -> Step | None:
+    def _bitwise(self, match: re.Match[str], operands: list[Operand]) -> Step | None:
         name, bits = match[1], int(match[2])
         kind, mask = f"u{bits}", (1 << bits) - 1
         write = self._write(operands[0], bits)
         if name in _LOGIC or name in _SHIFTS:
             a = read_scalar(operands[1], kind)
             b = read_scalar(operands[2], "u32" if name in _SHIFTS else kind)
-            logic, shift = _LOGIC.get(name), _SHIFTS.get(name)
 
             def step(wave: Wave) -> None:
                 x, y = a(wave), b(wave)
-                value = (logic(x, y) if logic else shift(x, y, bits)) & mask
+                if name in _LOGIC:
+                    value = _LOGIC[name](x, y) & mask
+                else:
+                    value = _SHIFTS[name](x, y, bits) & mask
                 write(wave, value)
                 wave.scc = int(value != 0)
 
@@ -229,7 +232,9 @@ class ScalarCompiler:
             return step
         return None
 
-    def _arithmetic(self, inst: Instruction, operands: list[Operand]) -> Step | None:
+    def _arithmetic(
+        self, inst: MachineInstruction, operands: list[Operand]
+    ) -> Step | None:
         function = _ARITHMETIC.get(inst.name)
         if function is None:
             return None
@@ -270,7 +275,7 @@ def _sub_signed(_: int, a: int, b: int) -> tuple[int, bool]:
     return total, _overflows(total)
 
 
-def _min_max(choose: Callable, signed: bool) -> Callable:
+def _min_max(choose: Callable[[int, int], int], signed: bool) -> Callable[..., Any]:
     def function(_: int, a: int, b: int) -> tuple[int, bool]:
         x, y = (_signed(a), _signed(b)) if signed else (a, b)
         value = choose(x, y)
@@ -279,7 +284,7 @@ def _min_max(choose: Callable, signed: bool) -> Callable:
     return function
 
 
-def _shift_add(amount: int) -> Callable:
+def _shift_add(amount: int) -> Callable[..., Any]:
     def function(_: int, a: int, b: int) -> tuple[int, bool]:
         total = (a << amount) + b
         return total, total > _MASK32
@@ -287,7 +292,7 @@ def _shift_add(amount: int) -> Callable:
     return function
 
 
-def _field(bits: int, signed: bool) -> Callable:
+def _field(bits: int, signed: bool) -> Callable[..., Any]:
     def function(_: int, a: int, b: int) -> tuple[int, bool]:
         value = _bit_field(a, b, bits, signed)
         return value, value != 0
@@ -295,7 +300,7 @@ def _field(bits: int, signed: bool) -> Callable:
     return function
 
 
-_ARITHMETIC: dict[str, Callable] = {
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
     "s_add_u32": lambda c, a, b: (a + b, a + b > _MASK32),
     "s_sub_u32": lambda c, a, b: (a - b, b > a),
     "s_addc_u32": lambda c, a, b: (a + b + c, a + b + c > _MASK32),
@@ -356,7 +361,7 @@ _ARITHMETIC |= {
 }
 
 
-def _float(function: Callable[..., float]) -> Callable:
+def _float(function: Callable[..., float]) -> Callable[..., Any]:
     """Arithmetic on f32 given as bits."""
 
     def on_bits(_: int, *operands: int) -> tuple[int, None]:

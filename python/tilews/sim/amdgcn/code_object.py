@@ -1,22 +1,11 @@
 """Loading of code objects: segments, kernel descriptors, instructions."""
 
+from __future__ import annotations
+
 import struct
 from dataclasses import dataclass
-from pathlib import Path
 
-from .disassembly import Instruction, MachineError, disassemble
-
-# ELF machine flags (LLVM, "User Guide for AMDGPU Backend").
-_CHIPS = {
-    0x3F: "gfx90a",
-    0x4C: "gfx942",
-    0x4F: "gfx950",
-    0x41: "gfx1100",
-    0x46: "gfx1101",
-    0x47: "gfx1102",
-    0x48: "gfx1200",
-    0x4E: "gfx1201",
-}
+from .disassembly import MachineError, MachineInstruction, disassemble, parse
 
 
 @dataclass
@@ -27,6 +16,7 @@ class KernelDescriptor:
     shared_bytes: int
     scratch_bytes: int
     kernarg_bytes: int
+    vector_registers: int
     rsrc2: int
     properties: int
 
@@ -38,26 +28,34 @@ class CodeObject:
     `lanes`, the wave's size.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.image = path.read_bytes()
-        flags = struct.unpack_from("<I", self.image, 48)[0]
-        try:
-            self.chip = _CHIPS[flags & 0xFF]
-        except KeyError:
-            raise MachineError(f"unknown chip, ELF flags {flags:#x}") from None
+    def __init__(self, image: bytes) -> None:
+        """Loads an HSACO.
+
+        Raises:
+            MachineError: it is none, or needs what is not simulated.
+        """
+        self.image = image
+        self.chip, found = disassemble(image)
         self.generation = 9 if self.chip.startswith("gfx9") else int(self.chip[3:5])
         self.lanes = 64 if self.generation == 9 else 32
         self.kernels: dict[str, KernelDescriptor] = {}
-        self._read_symbols()
-        self.instructions: dict[int, Instruction] = disassemble(path)
+        sections = self._read_sections()
+        self._read_symbols(sections)
+        self.instructions: dict[int, MachineInstruction] = {}
+        for address, size, text, timing in found:
+            place = self._get_offset(address, sections)
+            words = list(struct.unpack_from(f"<{size // 4}I", image, place))
+            self.instructions[address] = parse(address, words, text, timing)
 
-    def _read_symbols(self) -> None:
+    def _read_sections(self) -> list[tuple[int, ...]]:
         (offset,) = struct.unpack_from("<Q", self.image, 40)
         entry_size, count = struct.unpack_from("<HH", self.image, 58)
-        sections = [
+        return [
             struct.unpack_from("<IIQQQQIIQQ", self.image, offset + i * entry_size)
             for i in range(count)
         ]
+
+    def _read_symbols(self, sections: list[tuple[int, ...]]) -> None:
         for _, kind, _, _, start, size, link, _, _, step in sections:
             if kind != 11:  # SHT_DYNSYM
                 continue
@@ -71,7 +69,7 @@ class CodeObject:
                     self.kernels[symbol[:-3]] = self._read_descriptor(place, value)
 
     @staticmethod
-    def _get_offset(address: int, sections: list[tuple]) -> int:
+    def _get_offset(address: int, sections: list[tuple[int, ...]]) -> int:
         for _, kind, _, start, offset, size, *_ in sections:
             if kind == 1 and start <= address < start + size:
                 return offset + address - start
@@ -80,9 +78,18 @@ class CodeObject:
     def _read_descriptor(self, offset: int, address: int) -> KernelDescriptor:
         shared, scratch, kernarg = struct.unpack_from("<III", self.image, offset)
         (entry,) = struct.unpack_from("<q", self.image, offset + 16)
-        rsrc2, properties, preload = struct.unpack_from("<IHH", self.image, offset + 52)
+        rsrc1, rsrc2, properties, preload = struct.unpack_from(
+            "<IIHH", self.image, offset + 48
+        )
         if preload:
             raise MachineError("preloaded kernel arguments are not simulated")
         return KernelDescriptor(
-            address + entry, shared, scratch, kernarg, rsrc2, properties
+            address + entry,
+            shared,
+            scratch,
+            kernarg,
+            # In units of 8 registers on the chips with a unified file (gfx90a on).
+            8 * ((rsrc1 & 63) + 1),
+            rsrc2,
+            properties,
         )

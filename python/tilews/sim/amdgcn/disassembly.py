@@ -1,18 +1,37 @@
-"""Instructions of a code object, as llvm-objdump prints them."""
+"""Instructions of a code object, taken apart."""
+
+from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from dataclasses import dataclass, field
-from pathlib import Path
+
+from ..._mlir_libs import _tilews
 
 
 class MachineError(Exception):
     """The program broke a rule, or needs something that is not simulated."""
 
 
+@dataclass(frozen=True)
+class InstructionTiming:
+    """What LLVM's scheduling model of the chip says of an instruction, in cycles.
+
+    Attributes:
+        latency: until its result can be used.
+        occupied: how long it occupies its unit.
+        unit: such as ``HWXDL``, that of matmuls.
+    """
+
+    latency: int
+    occupied: int
+    unit: str
+
+
+_NO_TIMING = InstructionTiming(0, 0, "")
+
+
 @dataclass
-class Instruction:
+class MachineInstruction:
     """One instruction: `v_add_f32 v0, v1, v2 clamp` at an address."""
 
     address: int
@@ -22,8 +41,9 @@ class Instruction:
     modifiers: dict[str, str]
     text: str
     #: The second half of a dual instruction.
-    second: "Instruction | None" = None
+    second: MachineInstruction | None = None
     words: list[int] = field(default_factory=list)
+    timing: InstructionTiming = _NO_TIMING
 
     @property
     def branch_target(self) -> int:
@@ -33,15 +53,6 @@ class Instruction:
 
 
 _SUFFIXES = ("_e32", "_e64_dpp", "_e64", "_dpp", "_dpp8", "_sdwa")
-
-
-def find_objdump() -> str:
-    """Path of llvm-objdump; raises FileNotFoundError."""
-    for name in ("/usr/lib/llvm-22/bin/llvm-objdump", "llvm-objdump-22"):
-        path = shutil.which(name)
-        if path:
-            return path
-    raise FileNotFoundError("llvm-objdump of LLVM 22 is not installed")
 
 
 def _split(text: str) -> list[str]:
@@ -59,7 +70,7 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def _parse(text: str, address: int, words: list[int]) -> Instruction:
+def _parse(text: str, address: int, words: list[int]) -> MachineInstruction:
     name, _, rest = text.partition(" ")
     for suffix in _SUFFIXES:
         if name.endswith(suffix):
@@ -73,29 +84,40 @@ def _parse(text: str, address: int, words: list[int]) -> Instruction:
             for word in words_of_part[1:]:
                 key, _, value = word.partition(":")
                 modifiers[key] = value
-    return Instruction(
+    return MachineInstruction(
         address, 4 * len(words), name, operands, modifiers, text, words=words
     )
 
 
-_LINE = re.compile(r"^\t(.*?)\s*// ([0-9A-F]+): ((?:[0-9A-F]{8} ?)+)")
+def disassemble(
+    image: bytes,
+) -> tuple[str, list[tuple[int, int, str, InstructionTiming]]]:
+    """The chip of a code object; address, size, text and timing of its instructions.
+
+    Raises:
+        MachineError: it is no code object of an AMD GPU.
+    """
+    try:
+        chip, found = _tilews.disassemble(image)
+    except ValueError as error:
+        raise MachineError(f"{error}: expected an HSACO") from None
+    return chip, [
+        (address, size, text, InstructionTiming(latency, occupied, unit))
+        for address, size, text, latency, occupied, unit in found
+    ]
 
 
-def disassemble(path: Path) -> dict[int, Instruction]:
-    """The instructions of the code object at `path`, by address."""
-    command = [find_objdump(), "-d", str(path)]
-    output = subprocess.run(command, check=True, capture_output=True, text=True)
-    instructions = {}
-    for line in output.stdout.splitlines():
-        match = _LINE.match(line)
-        if not match:
-            continue
-        address = int(match[2], 16)
-        words = [int(word, 16) for word in match[3].split()]
-        halves = [half.strip() for half in match[1].split(" :: ")]
-        first = _parse(halves[0], address, words)
-        if len(halves) == 2:
-            first.second = _parse(halves[1], address, words)
-            first.text = match[1]
-        instructions[address] = first
-    return instructions
+def parse(
+    address: int,
+    words: list[int],
+    text: str,
+    timing: InstructionTiming = _NO_TIMING,
+) -> MachineInstruction:
+    """An instruction from its text, such as `v_add_f32_e32 v0, v1, v2`."""
+    halves = [half.strip() for half in text.split(" :: ")]
+    first = _parse(halves[0], address, words)
+    first.timing = timing
+    if len(halves) == 2:
+        first.second = _parse(halves[1], address, words)
+        first.text = text
+    return first

@@ -1,12 +1,48 @@
 """Global and shared memory that checks bounds and reads of unwritten bytes."""
 
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
 import numpy as np
 
+from ...runtime.overlaps import byte_span
 from .disassembly import MachineError
 
 #: The distance of buffers, so that an overrun never reaches the next buffer.
 _SPACING = 1 << 33
 _BASE = 0x7F00_0000_0000
+
+
+@dataclass(frozen=True)
+class HostMemory:
+    """The memory of an array.
+
+    Attributes:
+        address: of the array's first element, which a kernel gets.
+        first: of the lowest byte that belongs to the array, relative to `address`.
+        end: of the first byte after it, relative to `address`.
+        is_read_only: whether kernels may not write it.
+    """
+
+    address: int
+    first: int
+    end: int
+    is_read_only: bool = False
+
+    @staticmethod
+    def of(array: np.ndarray) -> HostMemory:
+        span = byte_span(array.shape, array.strides, array.itemsize)
+        return HostMemory(array.ctypes.data, *span, not array.flags.writeable)
+
+    def map(self) -> np.ndarray:
+        """Its bytes, shared with the array, which has to live as long."""
+        size = self.end - self.first
+        data = (ctypes.c_ubyte * size).from_address(self.address + self.first)
+        flat = np.frombuffer(memoryview(data), np.uint8)
+        flat.flags.writeable = not self.is_read_only
+        return flat
 
 
 class GlobalMemory:
@@ -50,6 +86,8 @@ class GlobalMemory:
         if not len(addresses):
             return
         buffer, offsets = self._find(addresses, data.shape[1])
+        if not buffer.flags.writeable:
+            raise MachineError("store to a read-only array")
         buffer[offsets[:, None] + np.arange(data.shape[1])] = data
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .disassembly import Instruction, MachineError
+from .disassembly import MachineError, MachineInstruction
 from .modifiers import (
     DPP,
     PARTS,
@@ -15,7 +15,7 @@ from .modifiers import (
     get_dpp_source,
     half_ops,
 )
-from .state import (
+from .registers import (
     EXEC,
     VCC,
     Operand,
@@ -36,7 +36,7 @@ class VectorCompiler:
     def __init__(self, lanes: int, ops: dict[str, Op]) -> None:
         self.lanes, self.ops = lanes, ops
 
-    def compile(self, inst: Instruction) -> Step | None:
+    def compile(self, inst: MachineInstruction) -> Step | None:
         """The function of `inst`; None unless it is a known vector instruction."""
         if inst.second:
             return self._compile_dual(inst)
@@ -52,7 +52,9 @@ class VectorCompiler:
 
     # ------------------------------------------------------------------ plain
 
-    def _compile_op(self, inst: Instruction, op: Op, operands: list[Operand]) -> Step:
+    def _compile_op(
+        self, inst: MachineInstruction, op: Op, operands: list[Operand]
+    ) -> Step:
         result, kinds_text, function = op
         kinds = kinds_text.split()
         check_modifiers(inst, (*DPP, *SDWA, "op_sel", "clamp"))
@@ -89,7 +91,7 @@ class VectorCompiler:
         return step
 
     def _read_first(
-        self, inst: Instruction, operand: Operand, kind: str
+        self, inst: MachineInstruction, operand: Operand, kind: str
     ) -> Callable[[Wave], np.ndarray]:
         """Reads the first source, which DPP takes from other lanes."""
         read = read_vector(operand, kind, self.lanes)
@@ -116,7 +118,7 @@ class VectorCompiler:
 
     @staticmethod
     def _write_part(
-        inst: Instruction, operand: Operand
+        inst: MachineInstruction, operand: Operand
     ) -> Callable[[Wave, np.ndarray], None]:
         """Writes a byte or half of a register; the rest is kept or cleared."""
         shift, mask = PARTS[inst.modifiers["dst_sel"]]
@@ -132,8 +134,12 @@ class VectorCompiler:
 
         return write
 
-    def _compile_comparison(self, inst: Instruction, operands: list[Operand]) -> Step:
-        *kinds, relation = get_comparison(inst.name)
+    def _compile_comparison(
+        self, inst: MachineInstruction, operands: list[Operand]
+    ) -> Step:
+        comparison = get_comparison(inst.name)
+        assert comparison
+        *kinds, relation = comparison
         check_modifiers(inst, (*SDWA, "op_sel"))
         to_exec = "cmpx" in inst.name
         if to_exec and len(operands) != 2:  # gfx9 writes two masks
@@ -157,7 +163,7 @@ class VectorCompiler:
     # ---------------------------------------------------------------- special
 
     def _compile_special(
-        self, inst: Instruction, operands: list[Operand]
+        self, inst: MachineInstruction, operands: list[Operand]
     ) -> Step | None:
         name = inst.name
         if name in ("v_nop", "v_pipeflush"):
@@ -185,7 +191,9 @@ class VectorCompiler:
             method = self._carry
         return method(inst, operands) if method else None
 
-    def _read_first_lane(self, inst: Instruction, operands: list[Operand]) -> Step:
+    def _read_first_lane(
+        self, inst: MachineInstruction, operands: list[Operand]
+    ) -> Step:
         dest, source = operands[0].first, read_vector(operands[1], "u32", self.lanes)
 
         def step(wave: Wave) -> None:
@@ -193,7 +201,7 @@ class VectorCompiler:
 
         return step
 
-    def _read_lane(self, inst: Instruction, operands: list[Operand]) -> Step:
+    def _read_lane(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         dest, source = operands[0].first, operands[1].first
         lane = read_scalar(operands[2])
 
@@ -202,7 +210,7 @@ class VectorCompiler:
 
         return step
 
-    def _write_lane(self, inst: Instruction, operands: list[Operand]) -> Step:
+    def _write_lane(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         dest, value = operands[0].first, read_scalar(operands[1])
         lane = read_scalar(operands[2])
 
@@ -211,7 +219,7 @@ class VectorCompiler:
 
         return step
 
-    def _select(self, inst: Instruction, operands: list[Operand]) -> Step:
+    def _select(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         check_modifiers(inst, (*DPP, *SDWA))
         kind = "u16" if inst.name.endswith("16") else "u32"
         if any(o.negate or o.absolute for o in operands):
@@ -235,12 +243,12 @@ class VectorCompiler:
 
         return step
 
-    def _accumulate(self, inst: Instruction, operands: list[Operand]) -> Step:
+    def _accumulate(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         kind = inst.name[-3:]
         op = (kind, f"{kind} {kind} {kind}", self.ops[f"v_fma_{kind}"][2])
         return self._compile_op(inst, op, [*operands, operands[0]])
 
-    def _multiply_wide(self, inst: Instruction, operands: list[Operand]) -> Step:
+    def _multiply_wide(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         kind = "i" if "i64" in inst.name else "u"
         wide = np.int64 if kind == "i" else np.uint64
         a = read_vector(operands[2], f"{kind}32", self.lanes)
@@ -254,7 +262,7 @@ class VectorCompiler:
 
         return step
 
-    def _carry(self, inst: Instruction, operands: list[Operand]) -> Step:
+    def _carry(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         """Additions and subtractions that write, and may read, a carry."""
         name = inst.name
         check_modifiers(inst, DPP)
@@ -282,8 +290,8 @@ class VectorCompiler:
 
         return step
 
-    def _div_scale(self, inst: Instruction, operands: list[Operand]) -> Step:
-        """RDNA3 Instruction Set Architecture, "V_DIV_SCALE_F32"."""
+    def _div_scale(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
+        """RDNA3 MachineInstruction Set Architecture, "V_DIV_SCALE_F32"."""
         sources = [read_vector(o, "f32", self.lanes) for o in operands[2:5]]
         write, flag = write_vector(operands[0], "f32"), operands[1].first
         tiny = np.finfo(np.float32).tiny
@@ -323,7 +331,7 @@ class VectorCompiler:
 
         return step
 
-    def _div_fmas(self, inst: Instruction, operands: list[Operand]) -> Step:
+    def _div_fmas(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         a, b, c = (read_vector(o, "f32", self.lanes) for o in operands[1:4])
         write = write_vector(operands[0], "f32")
         fma = self.ops["v_fma_f32"][2]
@@ -337,7 +345,7 @@ class VectorCompiler:
 
         return step
 
-    def _bit_operation(self, inst: Instruction, operands: list[Operand]) -> Step:
+    def _bit_operation(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         """Any function of three bits, given as a table."""
         check_modifiers(inst, ("bitop3",))
         table = int(inst.modifiers.get("bitop3", "0"), 0)
@@ -356,7 +364,7 @@ class VectorCompiler:
 
         return step
 
-    def _swap(self, inst: Instruction, operands: list[Operand]) -> Step:
+    def _swap(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         one, two = operands[0].first, operands[1].first
 
         def step(wave: Wave) -> None:
@@ -369,7 +377,7 @@ class VectorCompiler:
     # ----------------------------------------------------------------- packed
 
     def _compile_packed(
-        self, inst: Instruction, operands: list[Operand]
+        self, inst: MachineInstruction, operands: list[Operand]
     ) -> Step | None:
         if inst.name.startswith("v_fma_mix"):
             return self._mix(inst, operands)
@@ -436,7 +444,7 @@ class VectorCompiler:
             reader = read_vector(operand, kind, self.lanes, high=high and bool(wide))
         return (lambda wave: -reader(wave)) if negate else reader
 
-    def _mix(self, inst: Instruction, operands: list[Operand]) -> Step:
+    def _mix(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         """Multiply-add of f32 and halves: op_sel_hi chooses halves, op_sel which."""
         check_modifiers(inst, ("op_sel", "op_sel_hi"))
         is_half = get_bits(inst, "op_sel_hi", 3, 0)
@@ -460,12 +468,13 @@ class VectorCompiler:
 
     # ------------------------------------------------------------------- dual
 
-    def _compile_dual(self, inst: Instruction) -> Step:
+    def _compile_dual(self, inst: MachineInstruction) -> Step:
         """Compiles two operations that both read before either writes."""
         steps = []
+        assert inst.second
         for half in (inst, inst.second):
             name = half.name.replace("v_dual_", "v_")
-            single = Instruction(
+            single = MachineInstruction(
                 half.address, half.size, name, half.operands, half.modifiers, inst.text
             )
             step = self.compile(single)
@@ -474,7 +483,7 @@ class VectorCompiler:
             steps.append((step, Operand(half.operands[0]).first))
         (first, one), (second, two) = steps
 
-        def step(wave: Wave) -> None:
+        def both(wave: Wave) -> None:
             before = wave.v[one].copy()
             first(wave)
             after, wave.v[one] = wave.v[one].copy(), before
@@ -482,4 +491,4 @@ class VectorCompiler:
             if one != two:
                 wave.v[one] = after
 
-        return step
+        return both

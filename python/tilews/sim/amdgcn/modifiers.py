@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from .disassembly import Instruction, MachineError
+from .disassembly import MachineError, MachineInstruction
 
 #: Modifiers without an effect: masks that enable all lanes.
 _HARMLESS = {"row_mask": "0xf", "bank_mask": "0xf", "bound_ctrl": "1", "fi": "1"}
@@ -35,19 +35,19 @@ def get_dpp_source(modifiers: dict[str, str], lanes: int) -> np.ndarray | None:
     return None
 
 
-def check_modifiers(inst: Instruction, known: tuple[str, ...]) -> None:
+def check_modifiers(inst: MachineInstruction, known: tuple[str, ...]) -> None:
     for key, value in inst.modifiers.items():
         if key in known or _HARMLESS.get(key) == value:
             continue
         raise MachineError(f"unknown modifier '{key}:{value}' in '{inst.text}'")
 
 
-def get_bits(inst: Instruction, key: str, count: int, default: int) -> list[int]:
+def get_bits(inst: MachineInstruction, key: str, count: int, default: int) -> list[int]:
     text = inst.modifiers.get(key)
     return [int(x) for x in re.findall(r"\d", text)] if text else [default] * count
 
 
-def half_ops(inst: Instruction) -> bool:
+def half_ops(inst: MachineInstruction) -> bool:
     """Whether an instruction selects halves or parts of registers."""
     return "op_sel" in inst.modifiers or (
         inst.modifiers.get("dst_sel", "DWORD") != "DWORD"

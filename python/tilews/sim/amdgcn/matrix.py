@@ -11,9 +11,9 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 
-from .disassembly import Instruction, MachineError
+from .disassembly import MachineError, MachineInstruction
 from .modifiers import check_modifiers, get_bits
-from .state import Operand, Wave
+from .registers import Operand, Wave
 from .vector_ops import fp8_types
 
 Step = Callable[[Wave], None]
@@ -119,7 +119,7 @@ def get_wmma_coordinates(generation: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _accumulate(
-    a: np.ndarray, b: np.ndarray, old: np.ndarray, dtype: type
+    a: np.ndarray, b: np.ndarray, old: np.ndarray, dtype: np.dtype
 ) -> np.ndarray:
     wide = np.int64 if dtype == np.int32 else np.float64
     total = a.astype(wide) @ b.astype(wide) + old.astype(wide)
@@ -132,7 +132,7 @@ class MatrixCompiler:
     def __init__(self, chip: str, generation: int) -> None:
         self.chip, self.generation = chip, generation
 
-    def compile(self, inst: Instruction) -> Step | None:
+    def compile(self, inst: MachineInstruction) -> Step | None:
         """The function of `inst`; None if the instruction is unknown."""
         match = _SMALL_MFMA.fullmatch(inst.name)
         if match:
@@ -157,14 +157,14 @@ class MatrixCompiler:
 
     def _mfma(
         self,
-        inst: Instruction,
+        inst: MachineInstruction,
         acc: str,
         size: int,
         k: int,
         types: tuple[np.dtype, np.dtype],
     ) -> Step:
         dest, left, right, old = (Operand(text) for text in inst.operands)
-        dtype = {"f32": np.float32, "i32": np.int32, "f64": np.float64}[acc]
+        dtype = np.dtype({"f32": "f4", "i32": "i4", "f64": "f8"}[acc])
         per_lane = k * size // 64
         lane = np.arange(64)[:, None]
         depth = lane // size * per_lane + np.arange(per_lane)
@@ -184,7 +184,7 @@ class MatrixCompiler:
 
         return step
 
-    def _small_mfma(self, inst: Instruction, size: int, scaled: bool) -> Step:
+    def _small_mfma(self, inst: MachineInstruction, size: int, scaled: bool) -> Step:
         """CDNA4's mfma of fp8, fp6 and fp4, scaled or not."""
         known = ("cbsz", "blgp", *(("op_sel", "op_sel_hi") if scaled else ()))
         check_modifiers(inst, known)
@@ -208,15 +208,15 @@ class MatrixCompiler:
                 c[row, column] = _read(wave, old, np.dtype(np.float32))
             elif old.constant != "0":
                 raise MachineError(f"unknown accumulator in '{inst.text}'")
-            _write(wave, dest, _accumulate(a, b.T, c, np.float32)[row, column])
+            _write(wave, dest, _accumulate(a, b.T, c, c.dtype)[row, column])
 
         return step
 
     def _wmma(
-        self, inst: Instruction, acc: str, types: tuple[np.dtype, np.dtype]
+        self, inst: MachineInstruction, acc: str, types: tuple[np.dtype, np.dtype]
     ) -> Step:
         dest, left, right, old = (Operand(text) for text in inst.operands)
-        dtype = {"f32": np.float32, "i32": np.int32}[acc]
+        dtype = np.dtype({"f32": "f4", "i32": "i4"}[acc])
         row, column = get_wmma_coordinates(self.generation)
         lane = np.arange(32)[:, None]
         if self.generation == 11:
@@ -243,7 +243,7 @@ class MatrixCompiler:
         return step
 
 
-def _require_all(wave: Wave, inst: Instruction) -> None:
+def _require_all(wave: Wave, inst: MachineInstruction) -> None:
     wave.get_exec()
     if not wave.all_lanes:
         raise MachineError(f"'{inst.text}' with inactive lanes")

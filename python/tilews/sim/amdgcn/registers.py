@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .disassembly import MachineError
+from .recording import ExecutedInstruction
 
 VCC, M0, NULL, EXEC = 106, 124, 125, 126
 _NAMES = {
@@ -50,7 +51,12 @@ class Wave:
         #: Those of them that loads from global memory write.
         self.pending_vm: set[int] = set()
         self.pending_s: set[int] = set()
+        #: ``ready``, ``barrier`` (it waits at one) or ``ended``.
         self.state = "ready"
+        #: How often it signalled the barrier of the block, and waited for it.
+        self.signals = self.waits = 0
+        #: What it executed, if that is recorded.
+        self.recorded: list[ExecutedInstruction] | None = None
         self.bits = np.uint64(1) << np.arange(lanes, dtype=np.uint64)
         self._exec_key: tuple[int, int] | None = None
         self._exec = np.ones(lanes, bool)

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .accesses import Access, AccessQueues, Width, get, nothing, put
-from .atomics import Atomic
-from .disassembly import Instruction, MachineError
+from .atomic_ops import Atomic
+from .disassembly import MachineError, MachineInstruction
 from .memory import GlobalMemory
-from .state import Operand, Wave, read_scalar, read_vector
+from .queues import Access, AccessQueues, Width, get, nothing, put
+from .registers import Operand, Wave, read_scalar, read_vector
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Resource:
 
 
 @dataclass
-class Places:
+class BufferPlaces:
     """The addresses of the active lanes, and which of their words are in range."""
 
     addresses: np.ndarray
@@ -112,7 +112,7 @@ class BufferCompiler:
 
     def compile(
         self,
-        inst: Instruction,
+        inst: MachineInstruction,
         operands: list[Operand],
         queues: dict[int, AccessQueues],
     ) -> Callable[[Wave], None] | None:
@@ -135,7 +135,7 @@ class BufferCompiler:
         return lambda wave: queues[wave.index].issue("vm", make(wave))
 
     def _get_access(
-        self, inst: Instruction, loads: bool, name: str, operands: list[Operand]
+        self, inst: MachineInstruction, loads: bool, name: str, operands: list[Operand]
     ) -> Callable[[Wave], Access] | None:
         """A function that makes a load or a store."""
         width, data = Width.parse(name), operands[0]
@@ -166,7 +166,7 @@ class BufferCompiler:
         return make
 
     def _get_atomic(
-        self, inst: Instruction, operands: list[Operand]
+        self, inst: MachineInstruction, operands: list[Operand]
     ) -> Callable[[Wave], Access] | None:
         """A function that makes an atomic."""
         atomic = Atomic.parse(inst, operands)
@@ -196,11 +196,11 @@ class BufferCompiler:
 
     def _get_places(
         self,
-        inst: Instruction,
+        inst: MachineInstruction,
         operands: list[Operand],
         size: int,
         parts: bool = True,
-    ) -> Callable[[Wave, np.ndarray], Places]:
+    ) -> Callable[[Wave, np.ndarray], BufferPlaces]:
         """A function that computes the places of the active lanes.
 
         Args:
@@ -224,7 +224,7 @@ class BufferCompiler:
         count = max(size // 4, 1) if parts else 1
         word = size // count
 
-        def find(wave: Wave, mask: np.ndarray) -> Places:
+        def find(wave: Wave, mask: np.ndarray) -> BufferPlaces:
             words = [wave.s[resource.first + i] for i in range(4)]
             fields = Resource.parse(words, self.generation)
             moved = read_base(wave)
@@ -240,6 +240,6 @@ class BufferCompiler:
             ]
             addresses = fields.base + moved + index * fields.stride + offset
             addresses &= (1 << 48) - 1
-            return Places(addresses.astype(np.uint64), np.stack(inside, axis=1))
+            return BufferPlaces(addresses.astype(np.uint64), np.stack(inside, axis=1))
 
         return find

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 
-Op = tuple[str, str, Callable[..., np.ndarray]]
+Function = Callable[..., np.ndarray]
+Op = tuple[str, str, Function]
 
 
 def _u32(value: np.ndarray) -> np.ndarray:
@@ -37,8 +38,8 @@ def _fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return wide.astype(np.float64)
 
 
-def _high(a: np.ndarray, b: np.ndarray, kind: type) -> np.ndarray:
-    product = a.astype(kind) * b.astype(kind)
+def _high(a: np.ndarray, b: np.ndarray, kind: type[np.generic]) -> np.ndarray:
+    product: np.ndarray = a.astype(kind) * b.astype(kind)
     return (product >> kind(32)).astype(np.uint32)
 
 
@@ -348,7 +349,7 @@ _FLOAT: dict[str, Op] = {
 
 def _make_float_ops() -> dict[str, Op]:
     """The operations that exist for f16, f32 and f64 alike."""
-    binary = {
+    binary: dict[str, Function] = {
         "add": lambda a, b: a + b,
         "sub": lambda a, b: a - b,
         "subrev": lambda a, b: b - a,
@@ -358,7 +359,7 @@ def _make_float_ops() -> dict[str, Op]:
         "maximum": np.maximum,
         "minimum": np.minimum,
     }
-    unary = {
+    unary: dict[str, Function] = {
         "rcp": lambda a: a.dtype.type(1) / a,
         "rcp_iflag": lambda a: a.dtype.type(1) / a,
         "rsq": lambda a: a.dtype.type(1) / np.sqrt(a),
@@ -372,7 +373,7 @@ def _make_float_ops() -> dict[str, Op]:
     ops: dict[str, Op] = {}
     for kind in ("f16", "f32", "i32", "u32"):
         types = f"{kind} {kind} {kind}"
-        three = [("max3", np.fmax), ("min3", np.fmin)]
+        three: list[tuple[str, Function]] = [("max3", np.fmax), ("min3", np.fmin)]
         three += [("maximum3", np.maximum), ("minimum3", np.minimum)]
         for name, function in three:
             ops[f"v_{name}_{kind}"] = (
@@ -436,7 +437,9 @@ def get_ops(chip: str) -> dict[str, Op]:
     return ops
 
 
-def saturate(name: str, function: Callable[..., np.ndarray]) -> Callable:
+def saturate(
+    name: str, function: Callable[..., np.ndarray]
+) -> Callable[..., np.ndarray]:
     """The function of an instruction with the modifier `clamp`.
 
     Raises NotImplementedError unless it adds or subtracts integers without sign.
