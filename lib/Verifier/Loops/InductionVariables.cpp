@@ -12,7 +12,7 @@
 //   * facts about the sums and flags that conditions ask for (OpenConditions);
 //   * i modulo the least common multiple of all divisors of i (the congruence
 //     domain: Granger, "Static analysis of arithmetical congruences", 1989),
-//     known in each iteration if i begins with a constant;
+//     known in each iteration if that of its first value and of the step are;
 //   * i itself, in loops with few iterations and constant bounds whose variable
 //     is divided.
 //
@@ -82,20 +82,31 @@ static int64_t getFloorRemainder(int64_t value, int64_t divisor) {
   return (value % divisor + divisor) % divisor;
 }
 
+/// The remainder of a sum that is a constant and multiples of `divisor`.
+static std::optional<int64_t> getConstantRemainder(ExpressionTable &table,
+                                                   Expr sum, int64_t divisor) {
+  return table.getConstantValue(
+      table.add(sum, table.getQuotient(sum, divisor), -divisor));
+}
+
 void InductionVariables::begin(Path &path, int group, Expr first) const {
   path.remainders.erase(group);
   std::optional<int64_t> modulus = variables[group].modulus;
-  std::optional<int64_t> start = context.table.getConstantValue(first);
-  if (modulus && start)
-    path.remainders[group] = getFloorRemainder(*start, *modulus);
+  if (!modulus)
+    return;
+  if (std::optional<int64_t> start =
+          getConstantRemainder(context.table, first, *modulus))
+    path.remainders[group] = *start;
 }
 
 void InductionVariables::step(Path &path, int group, Expr step) const {
   auto known = path.remainders.find(group);
   if (known == path.remainders.end())
     return;
-  if (std::optional<int64_t> width = context.table.getConstantValue(step))
-    known->second = (known->second + *width) % *variables[group].modulus;
+  int64_t modulus = *variables[group].modulus;
+  if (std::optional<int64_t> width =
+          getConstantRemainder(context.table, step, modulus))
+    known->second = (known->second + *width) % modulus;
   else
     path.remainders.erase(known);
 }

@@ -40,13 +40,17 @@ public:
   const OpenConditions &getAsked(int group) const {
     return variables[group].asked;
   }
+  /// The modulus of known remainders; none if no expression needs one.
+  std::optional<int64_t> getModulus(int group) const {
+    return variables[group].modulus;
+  }
 
   /// Adds an open condition and its parts to what is asked about each variable
   /// that they depend on. Returns whether anything about them is new.
   bool note(Expr condition);
 
   /// Updates the remainder of the variable: it begins with `first`, or adds
-  /// `step`.
+  /// `step`. It is known where the remainders of these are.
   void begin(Path &path, int group, Expr first) const;
   void step(Path &path, int group, Expr step) const;
 
@@ -65,7 +69,6 @@ private:
   struct Variable {
     Expr atom;
     OpenConditions asked;
-    /// The modulus of known remainders; none if no expression needs one.
     std::optional<int64_t> modulus;
     bool isCounted, isDivided = false, isShort = false;
   };

@@ -159,14 +159,32 @@ Progress LoopGroups::enterPart(Path &path, LoopMatching::PartialMatch match) {
   if (progress == Progress::Made)
     for (auto [task, end, hasRest] :
          llvm::zip(group.tasks, match.ends, match.haveRests)) {
-      path.tasks[task].back().end = end;
+      path.tasks[task].back().end = path.facts.resolve(context.table, end);
       path.tasks[task].back().hasRest = hasRest;
     }
   return progress;
 }
 
+/// Forks on remainders of the step and of the first value of a loop's variable,
+/// where conditions ask for remainders of the variable.
+void LoopGroups::splitRemainders(Path &path, const LoopGroup &group) {
+  std::optional<int64_t> modulus = inductions.getModulus(group.number);
+  if (!modulus || !isa<scf::ForOp>(group.loops.front()))
+    return;
+  unsigned leader = matching.getLeader(path, group);
+  auto loop = cast<scf::ForOp>(group.loops[leader]);
+  Expr step = matching.getAdvance(path, group, leader);
+  if (conditions.splitRemainder(path, step, *modulus) && !context.startsOver())
+    conditions.splitRemainder(path, peeling.getLower(path, loop), *modulus);
+}
+
 Progress LoopGroups::enter(Path &path, int number, Expr trips) {
   const LoopGroup &group = groups[number];
+  splitRemainders(path, group);
+  if (context.startsOver())
+    return Progress::Failed;
+  if (trips)
+    trips = path.facts.resolve(context.table, trips);
   SmallVector<Expr> inits;
   for (Operation *loop : group.loops)
     llvm::append_range(inits, peeling.getInits(path, loop));

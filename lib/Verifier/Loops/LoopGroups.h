@@ -44,6 +44,7 @@ private:
   bool isCounted(const LoopGroup &group) const;
   bool hasFewIterations(const Path &path, mlir::scf::ForOp loop) const;
 
+  void splitRemainders(Path &path, const LoopGroup &group);
   Progress enter(Path &path, int number, Expr trips = 0);
   Progress enterPart(Path &path, LoopMatching::PartialMatch match);
   Progress enterFor(Path &path, const LoopGroup &group,
