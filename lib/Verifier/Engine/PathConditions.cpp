@@ -219,8 +219,11 @@ bool PathConditions::decide(Path &path, Expr condition) {
     });
     Path other = path;
     assume(other, part, false, /*isAsserted=*/false);
-    context.fork(std::move(other));
     assume(path, part, true, /*isAsserted=*/false);
+    if (path.facts.areContradictory())
+      path = std::move(other);
+    else if (!other.facts.areContradictory())
+      context.fork(std::move(other));
   }
 }
 

@@ -121,9 +121,13 @@ Expr ScalarEvaluator::splitRemainders(Path &path, Expr sum) {
   ExpressionTable &table = context.table;
   for (auto [quotient, factor] : table.getTerms(sum)) {
     ArrayRef<int64_t> name = table.getName(quotient);
-    if (name[0] != AtomKind::Quotient || factor % name[1] != 0)
+    if (name[0] != AtomKind::Quotient)
       continue;
-    int64_t divisor = name[1];
+    bool isEven = factor % name[1] == 0;
+    int64_t divisor =
+        isEven ? name[1] : inductions.getEvenDivisor(sum).value_or(0);
+    if (divisor == 0)
+      continue;
     Expr outside = inductions.getOutside(path, table.getOperands(quotient)[0]);
     if (!outside)
       continue;

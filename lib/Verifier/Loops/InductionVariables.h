@@ -55,8 +55,12 @@ public:
   void step(Path &path, int group, Expr step) const;
 
   /// Replaces multiples of quotients whose remainders are known: 4 * (i / 4)
-  /// becomes i - 1 where i % 4 is 1.
+  /// becomes i - 1 where i % 4 is 1, and i / 2 - 2 * (i / 4) becomes 0.
   Expr divideEvenly(const Path &path, Expr sum);
+  /// The divisor of the remainder that makes quotients in a sum a sum of what
+  /// is divided: 4 for 4 * (i / 4), and for i / 2 - 2 * (i / 4). None if there
+  /// are no such quotients, or if the divisor is large.
+  std::optional<int64_t> getEvenDivisor(Expr sum);
   /// If `sum` is +-x plus induction variables with known remainders, and x is
   /// defined outside of loops, returns +-x: `x mod m` then gives `sum mod m`.
   /// Otherwise returns 0.
@@ -76,6 +80,7 @@ private:
   std::optional<int> findGroup(Expr atom) const;
   std::optional<int64_t> getRemainder(const Path &path, Expr sum,
                                       int64_t divisor);
+  Expr divideTogether(const Path &path, Expr sum);
 
   ProofContext &context;
   std::vector<Variable> variables;

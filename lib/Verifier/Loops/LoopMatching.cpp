@@ -240,8 +240,9 @@ LoopMatching::findPart(const Path &path, unsigned task) const {
                               true);
   }
   // A task whose loop has fewer iterations by a constant may be ahead by these:
-  // LoopPeeling lets the others catch up.
-  if (isConstant && llvm::all_equal(group->factors))
+  // LoopPeeling lets the others catch up. If that leads to a deadlock, the task
+  // is not.
+  if (isConstant && llvm::all_equal(group->factors) && path.triesPeeling)
     return std::nullopt;
   return match;
 }
