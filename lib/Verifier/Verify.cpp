@@ -75,6 +75,7 @@ private:
                                const Selection &selection,
                                ArrayRef<unsigned> order = {},
                                std::optional<unsigned> *waiting = nullptr);
+  bool hasSameGroups(unsigned proved);
   bool proveUnits();
   ScheduleVerdict checkWhole();
   bool findFault(bool isQuick);
@@ -83,6 +84,8 @@ private:
   Rules &rules;
   ProofBudget budget;
   ProofEffort effort;
+  /// The groups with parts of loops: of the last proof, and of all units.
+  std::set<LoopGroups::GroupKey> uneven, unevenOfUnits;
   /// The obstacle at which the budget was spent.
   std::optional<Finding> exhausted;
   /// The search for a counterexample, why there is none, and what it has found.
@@ -153,6 +156,7 @@ std::optional<Finding> KernelCheck::prove(const TaskProgram &program,
     LDBG() << "attempt" << (options.joinsKnowledge ? ", joining knowledge" : "")
            << (options.relatesCounts ? ", relating counts" : "") << ": "
            << (found ? found->text : "proved");
+    uneven = prover.getUneven();
     if (!found)
       return std::nullopt;
     if (!options.relatesCounts) {
@@ -206,6 +210,15 @@ ScheduleVerdict KernelCheck::checkWhole() {
   return verdict;
 }
 
+/// Whether parts of the same loops have run together in the last proof as in
+/// those of the `proved` units before. Which of them do depends on facts, and a
+/// unit does not have the facts from the guards of others.
+bool KernelCheck::hasSameGroups(unsigned proved) {
+  if (proved == 0)
+    unevenOfUnits = uneven;
+  return uneven == unevenOfUnits;
+}
+
 /// Proves the units of a schedule one by one; returns false if one proof fails.
 ///
 /// All units are proved for one order of the tasks, in which no task ever
@@ -228,6 +241,8 @@ bool KernelCheck::proveUnits() {
     std::optional<Finding> finding =
         prove(program, {unit, isLean}, order, &waiting);
     if (!finding) {
+      if (!hasSameGroups(proved))
+        return false;
       ++proved;
       unit = (unit + 1) % rules.getNumUnits();
       isLean = true;

@@ -85,13 +85,26 @@ static bool isFill(Operation *op) {
   return hasInst(op, InstKind::Tma) || hasInst(op, InstKind::CpAsync);
 }
 
-/// Returns whether an access is to a part of a tile.view. Which elements of the
-/// buffer these are is not computed.
-static bool isPartOfView(const SharedAccess &access) {
+/// Returns the offsets of an access to a part of a tile.view, or through a
+/// tile.subview; nullopt for others. Which elements of the buffer these are is
+/// not computed.
+static std::optional<SmallVector<OpFoldResult>>
+getOffsetsInView(const SharedAccess &access) {
   Value memory = access.operand->get();
-  return access.region && memory.getDefiningOp<ViewOp>() &&
-         access.region->sizes !=
-             ArrayRef(cast<MemRefType>(memory.getType()).getShape());
+  bool isPart = access.region && memory.getDefiningOp<ViewOp>() &&
+                access.region->sizes !=
+                    ArrayRef(cast<MemRefType>(memory.getType()).getShape());
+  SmallVector<OpFoldResult> offsets;
+  if (access.region)
+    offsets = access.region->offsets;
+  while (auto view = memory.getDefiningOp<ViewLikeOpInterface>()) {
+    if (auto part = dyn_cast<SubviewOp>(view.getOperation())) {
+      isPart = true;
+      llvm::append_range(offsets, part.getOffsets());
+    }
+    memory = view.getViewSource();
+  }
+  return isPart ? std::optional(offsets) : std::nullopt;
 }
 
 /// Cuts the versions of a buffer into cells, if writes to one version may be to
@@ -111,9 +124,9 @@ LogicalResult KernelReader::setCells(ModelBuffer &buffer) {
           findBuffer(access.operand->get()) != &buffer)
         continue;
       ++numWrites;
-      if (isPartOfView(access)) {
+      if (auto offsets = getOffsetsInView(access)) {
         toPartOfView = op;
-        isMoving |= !getConstantIntValues(access.region->offsets);
+        isMoving |= !getConstantIntValues(*offsets);
       }
       isStored |= !isFill(op);
       if (!access.region && !isFill(op)) {
@@ -143,7 +156,7 @@ LogicalResult KernelReader::setCells(ModelBuffer &buffer) {
   });
   if (toPartOfView && (isMoving || numWrites > 1))
     return toPartOfView->emitError("is not exported to Promela: it writes a "
-                                   "part of a tile.view, and the model does "
+                                   "part of a view, and the model does "
                                    "not compute which elements of the buffer "
                                    "these are");
   int64_t cells = 1;

@@ -18,6 +18,7 @@
 #include "Verifier/Barriers/SharedPlaces.h"
 
 #include "Verifier/Engine/Rules.h"
+#include "Verifier/Symbolic/ViewedRegions.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
@@ -37,19 +38,19 @@ using PartRegion = SmallVector<std::pair<int64_t, int64_t>, 4>;
 /// The part of an allocation that an access names; nullopt if its offsets are
 /// not constants, or if it is all of the allocation.
 static std::optional<PartRegion> getRegion(const SharedAccess &access) {
-  auto alloc = access.operand->get().getDefiningOp<AllocSharedOp>();
-  if (!alloc || !access.region)
+  std::optional<ViewedRegion> viewed = getViewedRegion(access);
+  auto alloc =
+      viewed ? viewed->memory.getDefiningOp<AllocSharedOp>() : AllocSharedOp();
+  if (!alloc || viewed->sizes == alloc.getBuffer().getType().getShape())
     return std::nullopt;
   PartRegion region;
-  for (auto [offset, size] :
-       llvm::zip_equal(access.region->offsets, access.region->sizes)) {
+  for (auto [offset, start, size] :
+       llvm::zip_equal(viewed->offsets, viewed->starts, viewed->sizes)) {
     std::optional<int64_t> begin = getConstantIntValue(offset);
     if (!begin)
       return std::nullopt;
-    region.push_back({*begin, size});
+    region.push_back({*begin + start, size});
   }
-  if (access.region->sizes == alloc.getBuffer().getType().getShape())
-    return std::nullopt;
   return region;
 }
 
@@ -77,14 +78,14 @@ struct SharedPlaces::Uses {
 
   void add(Operation *op, const SharedAccess &access) {
     Value buffer = access.operand->get();
-    std::optional<PartRegion> region = getRegion(access);
-    if (region && !llvm::is_contained(regions[buffer], *region))
-      regions[buffer].push_back(*region);
     while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
       buffer = view.getViewSource();
       if (isa<SlotOp>(view))
         versioned.insert(buffer);
     }
+    std::optional<PartRegion> region = getRegion(access);
+    if (region && !llvm::is_contained(regions[buffer], *region))
+      regions[buffer].push_back(*region);
     users[buffer].insert(getTask(op));
     if (isByAsyncProxy(*access.operand) || hasInst(op, InstKind::CpAsync))
       asynchronous.insert(buffer);

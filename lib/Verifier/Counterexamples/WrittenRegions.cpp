@@ -37,11 +37,12 @@ std::optional<WrittenRegion> verifier::findWrittenRegion(Operation *op) {
   for (const SharedAccess &access : getSharedAccesses(op)) {
     if (!access.writes())
       continue;
-    if (found || !access.region)
+    std::optional<ViewedRegion> region = getViewedRegion(access);
+    if (found || !region || region->mayBeCut)
       return std::nullopt;
-    Value memory = access.operand->get();
+    Value memory = region->memory;
     WrittenRegion written{
-        {}, {}, cast<MemRefType>(memory.getType()), *access.region, {}};
+        {}, {}, cast<MemRefType>(memory.getType()), std::move(*region), {}};
     while (auto view = memory.getDefiningOp<ViewOp>())
       memory = view.getSource();
     if (auto slot = memory.getDefiningOp<SlotOp>()) {
@@ -64,13 +65,15 @@ bool verifier::overlap(const WrittenRegion &a, ArrayRef<int64_t> numbersOfA,
       numbersOfA.size() != numbersOfB.size() ||
       numbersOfA.front() != numbersOfB.front() || a.memory != b.memory)
     return false;
-  if (a.stored && a.stored == b.stored && numbersOfA == numbersOfB)
+  if (a.stored && a.stored == b.stored && numbersOfA == numbersOfB &&
+      a.region.starts == b.region.starts)
     return false;
-  for (auto [x, sizeOfX, y, sizeOfY] :
-       llvm::zip_equal(numbersOfA.drop_front(), a.region.sizes,
-                       numbersOfB.drop_front(), b.region.sizes))
-    if (x + sizeOfX <= y || y + sizeOfY <= x)
+  for (size_t dim = 0; dim < a.region.sizes.size(); ++dim) {
+    int64_t x = numbersOfA[dim + 1] + a.region.starts[dim];
+    int64_t y = numbersOfB[dim + 1] + b.region.starts[dim];
+    if (x + a.region.sizes[dim] <= y || y + b.region.sizes[dim] <= x)
       return false;
+  }
   return true;
 }
 

@@ -8,7 +8,7 @@
 #ifndef TILEWS_LIB_VERIFIER_COUNTEREXAMPLES_WRITTENREGIONS_H
 #define TILEWS_LIB_VERIFIER_COUNTEREXAMPLES_WRITTENREGIONS_H
 
-#include "tilews/Dialect/Tile/Analysis/Memory/SharedBuffers.h"
+#include "Verifier/Symbolic/ViewedRegions.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -22,7 +22,7 @@ struct WrittenRegion {
   mlir::Value slot;
   /// The type under which the write sees the slot or buffer.
   mlir::MemRefType memory;
-  tile::TileRegion region;
+  ViewedRegion region;
   /// What a store distributes to threads; null for copies and others.
   mlir::Type stored;
 

@@ -45,6 +45,15 @@ void Path::forgetPeeled(Operation *loop) {
                  [&](const PeeledLoop &other) { return other.loop == loop; });
 }
 
+bool Path::unpeel() {
+  if (!unpeeled)
+    return false;
+  std::shared_ptr<const Path> before = std::move(unpeeled);
+  *this = *before;
+  triesPeeling = false;
+  return true;
+}
+
 bool Path::hasPeeled() const {
   return !peeled.empty() || llvm::any_of(tasks, [](const auto &frames) {
     return llvm::any_of(frames, [](const TaskFrame &frame) {

@@ -11,6 +11,8 @@
 #include "Verifier/Engine/TaskProgram.h"
 #include "Verifier/Symbolic/PathFacts.h"
 
+#include <memory>
+
 namespace tilews::verifier {
 
 /// The position of a task in the body of an operation: one level of the task's
@@ -63,6 +65,12 @@ struct Path {
   /// The remainders of induction variables, by group.
   std::map<int, int64_t> remainders;
   llvm::SmallVector<PeeledLoop, 2> peeled;
+  /// The path as it was before iterations were peeled; null if none were since
+  /// loops ran together. Where peeling ends in a deadlock, the path goes on
+  /// from there, and peels only what cannot run together: `triesPeeling` is
+  /// false until loops run together again.
+  std::shared_ptr<const Path> unpeeled;
+  bool triesPeeling = true;
   /// The deadlock as it was before iterations were peeled.
   Finding stuck;
   bool rolesBegun = false;
@@ -74,6 +82,8 @@ struct Path {
   void forgetPeeled(mlir::Operation *loop);
   /// Whether a task is in a peeled iteration, or in a loop's rest.
   bool hasPeeled() const;
+  /// Gives up what was done since iterations were peeled; false if none were.
+  bool unpeel();
 
   /// Whether it has left a loop since it was last compared with other paths.
   bool hasLeftLoop = false;

@@ -30,6 +30,9 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::verifier;
 
+/// A remainder is decided by forks for divisors up to this.
+static constexpr int64_t kMostRemainders = 16;
+
 /// Adds the value of an undecided part. Where it makes an equation, the path
 /// goes on with a new name of an atom. A branch makes one of a remainder only:
 /// conditions on other sums are known by their old names.
@@ -130,6 +133,26 @@ bool PathConditions::decidePart(Path &path, Expr sum) {
   return choice.atom;
 }
 
+std::optional<int64_t> PathConditions::splitRemainder(Path &path, Expr sum,
+                                                      int64_t divisor) {
+  ExpressionTable &table = context.table;
+  auto getRemainder = [&](Expr dividend) {
+    return table.add(dividend, table.getQuotient(dividend, divisor), -divisor);
+  };
+  Expr remainder = getRemainder(sum);
+  bool mayDefine = divisor <= kMostRemainders &&
+                   table.getRemainderOf(remainder) &&
+                   PathFacts::findDefinition(table, remainder).has_value();
+  if (!mayDefine)
+    return table.getConstantValue(remainder);
+  for (int64_t number = 0; number + 1 < divisor; ++number)
+    if (!decide(path,
+                table.getPositive(table.addConstant(remainder, -number))) ||
+        context.startsOver())
+      break;
+  return table.getConstantValue(getRemainder(path.facts.resolve(table, sum)));
+}
+
 bool PathConditions::require(Path &path, Expr condition, bool holds) {
   using Kind = ExpressionTable::Kind;
   ExpressionTable &table = context.table;
@@ -196,8 +219,11 @@ bool PathConditions::decide(Path &path, Expr condition) {
     });
     Path other = path;
     assume(other, part, false, /*isAsserted=*/false);
-    context.fork(std::move(other));
     assume(path, part, true, /*isAsserted=*/false);
+    if (path.facts.areContradictory())
+      path = std::move(other);
+    else if (!other.facts.areContradictory())
+      context.fork(std::move(other));
   }
 }
 

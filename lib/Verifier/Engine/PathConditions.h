@@ -36,6 +36,9 @@ public:
   /// Decides such a part of `sum` that is open, so that the path may fork.
   /// Returns false if there is none.
   bool decidePart(Path &path, Expr sum);
+  /// The remainder of a sum from outside of loops. The path forks on it if it
+  /// is open and makes a definition: n becomes 4 * q + 3. Other sums have none.
+  std::optional<int64_t> splitRemainder(Path &path, Expr sum, int64_t divisor);
   /// Whether all threads that execute `op` agree on `condition`. If not, this
   /// is an obstacle that is certain.
   bool checkUniform(mlir::Operation *op, Expr condition);

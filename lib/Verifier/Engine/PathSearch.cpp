@@ -126,8 +126,19 @@ Progress PathSearch::advanceTogether(Path &path) {
   if (!path.hasPeeled() || !path.stuck.op)
     path.stuck = describeStuck(path);
   LDBG() << "no task can go on alone: " << path.stuck.text;
-  Progress peeled = peeling.peel(path);
-  return peeled == Progress::None ? context.fail(path.stuck) : peeled;
+  std::shared_ptr<const Path> before = path.unpeeled;
+  if (!before && path.triesPeeling)
+    before = std::make_shared<const Path>(path);
+  if (Progress peeled = peeling.peel(path); peeled != Progress::None) {
+    path.unpeeled = std::move(before);
+    return peeled;
+  }
+  Progress alone = endIteration(path, loops.enterAlone(path));
+  if (alone == Progress::None && path.unpeel()) {
+    LDBG() << "the path goes on without iterations that were peeled";
+    return Progress::Made;
+  }
+  return alone == Progress::None ? context.fail(path.stuck) : alone;
 }
 
 //===----------------------------------------------------------------------===//

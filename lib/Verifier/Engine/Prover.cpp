@@ -49,6 +49,7 @@ std::optional<Finding> Prover::run() {
   StateKey key(context, values, inductions, options.joinsKnowledge);
   for (unsigned i = 0; i < kMaxSearches; ++i) {
     LDBG() << "search " << i << " begins";
+    loops.begin();
     PathSearch search(context, values, machine, loops, peeling, key,
                       options.order, options.joinsKnowledge);
     bool proved = search.run();

@@ -61,6 +61,10 @@ public:
   /// The task that blocked although none may.
   std::optional<unsigned> getWaiting() const { return machine.getWaiting(); }
   const ProofEffort &getEffort() const { return context.getEffort(); }
+  /// The groups of loops that have run for a part of their iterations.
+  const std::set<LoopGroups::GroupKey> &getUneven() const {
+    return loops.getUneven();
+  }
   /// Whether the search was given up because the budget is spent.
   bool isExhausted() const { return context.isExhausted(); }
 

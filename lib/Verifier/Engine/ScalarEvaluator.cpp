@@ -42,9 +42,6 @@ using namespace tilews::verifier;
 // Divisions
 //===----------------------------------------------------------------------===//
 
-/// A remainder is decided by forks for divisors up to this.
-static constexpr int64_t kMostRemainders = 16;
-
 static bool isDivision(Operation *op) {
   using namespace arith;
   return isa<FloorDivSIOp, CeilDivSIOp, CeilDivUIOp, DivSIOp, DivUIOp, RemSIOp,
@@ -124,20 +121,17 @@ Expr ScalarEvaluator::splitRemainders(Path &path, Expr sum) {
   ExpressionTable &table = context.table;
   for (auto [quotient, factor] : table.getTerms(sum)) {
     ArrayRef<int64_t> name = table.getName(quotient);
-    if (name[0] != AtomKind::Quotient || factor % name[1] != 0 ||
-        name[1] > kMostRemainders)
+    if (name[0] != AtomKind::Quotient)
       continue;
-    int64_t divisor = name[1];
+    bool isEven = factor % name[1] == 0;
+    int64_t divisor =
+        isEven ? name[1] : inductions.getEvenDivisor(sum).value_or(0);
+    if (divisor == 0)
+      continue;
     Expr outside = inductions.getOutside(path, table.getOperands(quotient)[0]);
     if (!outside)
       continue;
-    Expr remainder =
-        table.add(outside, table.getQuotient(outside, divisor), -divisor);
-    for (int64_t number = 0; number + 1 < divisor; ++number) {
-      Expr isLarger = table.getPositive(table.addConstant(remainder, -number));
-      if (!conditions.decide(path, isLarger) || context.startsOver())
-        break;
-    }
+    conditions.splitRemainder(path, outside, divisor);
     return path.facts.resolve(table, sum);
   }
   return sum;

@@ -22,6 +22,8 @@
 
 #include "Verifier/Engine/TaskProgram.h"
 
+#include "Verifier/Symbolic/ViewedRegions.h"
+
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -237,10 +239,8 @@ static SmallVector<Value> getWrittenOffsets(gpu::GPUFuncOp kernel,
     if (!rules.isEvent(op))
       return;
     for (const SharedAccess &access : getSharedAccesses(op))
-      if (access.writes() && access.region)
-        for (OpFoldResult offset : access.region->offsets)
-          if (auto value = dyn_cast<Value>(offset))
-            offsets.push_back(value);
+      if (auto region = getViewedRegion(access); region && access.writes())
+        llvm::append_range(offsets, region->getValues());
   });
   return offsets;
 }

@@ -12,7 +12,7 @@
 //   * facts about the sums and flags that conditions ask for (OpenConditions);
 //   * i modulo the least common multiple of all divisors of i (the congruence
 //     domain: Granger, "Static analysis of arithmetical congruences", 1989),
-//     known in each iteration if i begins with a constant;
+//     known in each iteration if that of its first value and of the step are;
 //   * i itself, in loops with few iterations and constant bounds whose variable
 //     is divided.
 //
@@ -32,6 +32,9 @@
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::verifier;
+
+/// Quotients are added up for common divisors up to this.
+static constexpr int64_t kMostTogether = 64;
 
 void InductionVariables::add(bool isCounted) {
   Variable variable;
@@ -82,20 +85,31 @@ static int64_t getFloorRemainder(int64_t value, int64_t divisor) {
   return (value % divisor + divisor) % divisor;
 }
 
+/// The remainder of a sum that is a constant and multiples of `divisor`.
+static std::optional<int64_t> getConstantRemainder(ExpressionTable &table,
+                                                   Expr sum, int64_t divisor) {
+  return table.getConstantValue(
+      table.add(sum, table.getQuotient(sum, divisor), -divisor));
+}
+
 void InductionVariables::begin(Path &path, int group, Expr first) const {
   path.remainders.erase(group);
   std::optional<int64_t> modulus = variables[group].modulus;
-  std::optional<int64_t> start = context.table.getConstantValue(first);
-  if (modulus && start)
-    path.remainders[group] = getFloorRemainder(*start, *modulus);
+  if (!modulus)
+    return;
+  if (std::optional<int64_t> start =
+          getConstantRemainder(context.table, first, *modulus))
+    path.remainders[group] = *start;
 }
 
 void InductionVariables::step(Path &path, int group, Expr step) const {
   auto known = path.remainders.find(group);
   if (known == path.remainders.end())
     return;
-  if (std::optional<int64_t> width = context.table.getConstantValue(step))
-    known->second = (known->second + *width) % *variables[group].modulus;
+  int64_t modulus = *variables[group].modulus;
+  if (std::optional<int64_t> width =
+          getConstantRemainder(context.table, step, modulus))
+    known->second = (known->second + *width) % modulus;
   else
     path.remainders.erase(known);
 }
@@ -151,6 +165,61 @@ Expr InductionVariables::getOutside(const Path &path, Expr sum) const {
   return hasVariable && !table.getTerms(outside).empty() ? outside : 0;
 }
 
+/// The quotients in a sum, with their factors.
+static ExpressionTable::Terms getQuotients(const ExpressionTable &table,
+                                           Expr sum) {
+  ExpressionTable::Terms quotients = table.getTerms(sum);
+  llvm::erase_if(quotients, [&](const auto &term) {
+    return table.getName(term.first)[0] != AtomKind::Quotient;
+  });
+  return quotients;
+}
+
+std::optional<int64_t> InductionVariables::getEvenDivisor(Expr sum) {
+  ExpressionTable &table = context.table;
+  int64_t common = 1;
+  for (auto [atom, factor] : getQuotients(table, sum)) {
+    common = std::lcm(common, table.getName(atom)[1]);
+    if (common > kMostTogether)
+      return std::nullopt;
+  }
+  // What is divided, times the common divisor.
+  Expr numerator = table.getConstant(0);
+  for (auto [atom, factor] : getQuotients(table, sum))
+    numerator = table.add(numerator, table.getOperands(atom)[0],
+                          factor * (common / table.getName(atom)[1]));
+  bool isEven = llvm::all_of(table.getTerms(numerator), [&](const auto &term) {
+    return term.second % common == 0;
+  });
+  return common > 1 && isEven ? std::optional(common) : std::nullopt;
+}
+
+/// The same as `divideEvenly` for quotients of which only the sum is even.
+Expr InductionVariables::divideTogether(const Path &path, Expr sum) {
+  ExpressionTable &table = context.table;
+  ExpressionTable::Terms quotients = getQuotients(table, sum);
+  if (quotients.size() < 2 || table.getVariables(sum).empty())
+    return sum;
+  std::optional<int64_t> common = getEvenDivisor(sum);
+  if (!common)
+    return sum;
+  Expr numerator = table.getConstant(0), rest = sum;
+  for (auto [atom, factor] : quotients) {
+    int64_t divisor = table.getName(atom)[1];
+    Expr dividend = table.getOperands(atom)[0];
+    std::optional<int64_t> remainder = getRemainder(path, dividend, divisor);
+    if (!remainder)
+      return sum;
+    numerator = table.add(numerator, table.addConstant(dividend, -*remainder),
+                          factor * (*common / divisor));
+    rest = table.add(rest, table.getInteger(atom), -factor);
+  }
+  // The whole is an integer, as the quotients are.
+  Expr whole = table.divideExactly(dropConstant(table, numerator), *common);
+  whole = table.addConstant(whole, table.getOffset(numerator) / *common);
+  return table.add(rest, whole);
+}
+
 Expr InductionVariables::divideEvenly(const Path &path, Expr sum) {
   ExpressionTable &table = context.table;
   for (auto [atom, factor] : table.getTerms(sum)) {
@@ -166,7 +235,7 @@ Expr InductionVariables::divideEvenly(const Path &path, Expr sum) {
     sum = table.add(rest, table.addConstant(dividend, -*remainder),
                     factor / divisor);
   }
-  return sum;
+  return divideTogether(path, sum);
 }
 
 std::optional<int64_t> InductionVariables::getExact(const Path &path,

@@ -40,19 +40,27 @@ public:
   const OpenConditions &getAsked(int group) const {
     return variables[group].asked;
   }
+  /// The modulus of known remainders; none if no expression needs one.
+  std::optional<int64_t> getModulus(int group) const {
+    return variables[group].modulus;
+  }
 
   /// Adds an open condition and its parts to what is asked about each variable
   /// that they depend on. Returns whether anything about them is new.
   bool note(Expr condition);
 
   /// Updates the remainder of the variable: it begins with `first`, or adds
-  /// `step`.
+  /// `step`. It is known where the remainders of these are.
   void begin(Path &path, int group, Expr first) const;
   void step(Path &path, int group, Expr step) const;
 
   /// Replaces multiples of quotients whose remainders are known: 4 * (i / 4)
-  /// becomes i - 1 where i % 4 is 1.
+  /// becomes i - 1 where i % 4 is 1, and i / 2 - 2 * (i / 4) becomes 0.
   Expr divideEvenly(const Path &path, Expr sum);
+  /// The divisor of the remainder that makes quotients in a sum a sum of what
+  /// is divided: 4 for 4 * (i / 4), and for i / 2 - 2 * (i / 4). None if there
+  /// are no such quotients, or if the divisor is large.
+  std::optional<int64_t> getEvenDivisor(Expr sum);
   /// If `sum` is +-x plus induction variables with known remainders, and x is
   /// defined outside of loops, returns +-x: `x mod m` then gives `sum mod m`.
   /// Otherwise returns 0.
@@ -65,7 +73,6 @@ private:
   struct Variable {
     Expr atom;
     OpenConditions asked;
-    /// The modulus of known remainders; none if no expression needs one.
     std::optional<int64_t> modulus;
     bool isCounted, isDivided = false, isShort = false;
   };
@@ -73,6 +80,7 @@ private:
   std::optional<int> findGroup(Expr atom) const;
   std::optional<int64_t> getRemainder(const Path &path, Expr sum,
                                       int64_t divisor);
+  Expr divideTogether(const Path &path, Expr sum);
 
   ProofContext &context;
   std::vector<Variable> variables;

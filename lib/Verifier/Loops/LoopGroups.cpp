@@ -17,8 +17,6 @@
 //   * facts and values about i0 are renamed to i0 - step, and trimmed;
 //   * the path has `Iterated`: it may join others at this point.
 //
-// For scf.while each loop has its own condition, and all have to agree.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Verifier/Loops/LoopGroups.h"
@@ -69,11 +67,15 @@ bool LoopGroups::isCounted(const LoopGroup &group) const {
   return addsUp(loop);
 }
 
-int LoopGroups::getNumber(LoopGroup group) {
-  std::vector<std::pair<Operation *, int64_t>> key;
+static LoopGroups::GroupKey getKey(const LoopGroup &group) {
+  LoopGroups::GroupKey key;
   for (auto [loop, factor] : llvm::zip(group.loops, group.factors))
     key.push_back({loop, factor});
-  auto [it, isNew] = numbers.try_emplace(key, groups.size());
+  return key;
+}
+
+int LoopGroups::getNumber(LoopGroup group) {
+  auto [it, isNew] = numbers.try_emplace(getKey(group), groups.size());
   if (isNew) {
     LDBG_OS([&](raw_ostream &os) {
       os << "loop group " << it->second << ":";
@@ -138,12 +140,37 @@ Progress LoopGroups::advanceTogether(Path &path) {
       return enter(path, getNumber(std::move(*group)));
   }
   Progress progress = matching.compareTrips(path);
+  return progress == Progress::None ? advanceUnevenly(path) : progress;
+}
+
+/// Enters loops with different numbers of iterations, for a part of these.
+Progress LoopGroups::advanceUnevenly(Path &path) {
+  Progress progress = Progress::None;
+  for (unsigned task = 0;
+       task < path.tasks.size() && progress == Progress::None; ++task) {
+    if (!path.getLoopAhead(context.program, task))
+      continue;
+    auto match = idle.findFirst(path, task);
+    if (context.startsOver())
+      return Progress::Failed;
+    if (match)
+      progress = enterPart(path, *match);
+  }
   for (unsigned task = 0;
        task < path.tasks.size() && progress == Progress::None; ++task)
     if (path.getLoopAhead(context.program, task))
       if (auto match = matching.findPart(path, task))
         progress = enterPart(path, *match);
   return progress;
+}
+
+Progress LoopGroups::enterAlone(Path &path) {
+  for (unsigned task = 0; task < path.tasks.size(); ++task)
+    if (std::optional<LoopGroup> group = idle.findAlone(path, task)) {
+      uneven.insert(getKey(*group));
+      return enter(path, getNumber(std::move(*group)));
+    }
+  return Progress::None;
 }
 
 /// Enters loops that run together for a part of their iterations; `None` if
@@ -154,19 +181,42 @@ Progress LoopGroups::enterPart(Path &path, LoopMatching::PartialMatch match) {
     return Progress::Failed;
   if (!runs)
     return Progress::None;
+  uneven.insert(getKey(match.group));
   const LoopGroup &group = groups[getNumber(std::move(match.group))];
   Progress progress = enter(path, group.number, match.trips);
   if (progress == Progress::Made)
     for (auto [task, end, hasRest] :
          llvm::zip(group.tasks, match.ends, match.haveRests)) {
-      path.tasks[task].back().end = end;
+      path.tasks[task].back().end = path.facts.resolve(context.table, end);
       path.tasks[task].back().hasRest = hasRest;
     }
   return progress;
 }
 
+/// Forks on remainders of the step and of the first value of a loop's variable,
+/// where conditions ask for remainders of the variable.
+void LoopGroups::splitRemainders(Path &path, const LoopGroup &group) {
+  std::optional<int64_t> modulus = inductions.getModulus(group.number);
+  if (!modulus || !isa<scf::ForOp>(group.loops.front()))
+    return;
+  unsigned leader = matching.getLeader(path, group);
+  auto loop = cast<scf::ForOp>(group.loops[leader]);
+  Expr step = matching.getAdvance(path, group, leader);
+  if (conditions.splitRemainder(path, step, *modulus) && !context.startsOver())
+    conditions.splitRemainder(path, peeling.getLower(path, loop), *modulus);
+}
+
 Progress LoopGroups::enter(Path &path, int number, Expr trips) {
   const LoopGroup &group = groups[number];
+  if (group.loops.size() > 1) {
+    path.unpeeled.reset();
+    path.triesPeeling = true;
+  }
+  splitRemainders(path, group);
+  if (context.startsOver())
+    return Progress::Failed;
+  if (trips)
+    trips = path.facts.resolve(context.table, trips);
   SmallVector<Expr> inits;
   for (Operation *loop : group.loops)
     llvm::append_range(inits, peeling.getInits(path, loop));
@@ -427,48 +477,6 @@ Progress LoopGroups::iterateFor(Path &path, const LoopGroup &group) {
   InductionFacts(table, path.facts, variable)
       .trim(window, inductions.getAsked(group.number));
   inductions.step(path, group.number, step);
-  beginIteration(path, group, passed, /*isFirst=*/false);
-  return Progress::Iterated;
-}
-
-/// Decides for all loops of a group whether they go on: all or none.
-Progress LoopGroups::decideWhile(Path &path, const LoopGroup &group) {
-  std::optional<bool> goesOn;
-  for (unsigned task : group.tasks) {
-    Operation *end = path.tasks[task].back().next;
-    Expr condition =
-        values.get(path, cast<scf::ConditionOp>(end).getCondition());
-    if (!conditions.checkUniform(end, condition))
-      return Progress::Failed;
-    bool own = conditions.decide(path, condition);
-    if (context.startsOver())
-      return Progress::Failed;
-    if (goesOn && own != *goesOn)
-      return context.fail(
-          end, "the loop of one role may end while the other's goes on");
-    goesOn = own;
-  }
-  LDBG() << "loop group " << group.number
-         << (*goesOn ? " begins its next iteration" : " ends");
-  SmallVector<Expr> passed = collectPassed(path, group);
-  if (!*goesOn) {
-    leave(path, group, passed, /*wasEntered=*/true);
-    return Progress::Made;
-  }
-  unsigned next = 0;
-  for (auto [task, op] : llvm::zip(group.tasks, group.loops)) {
-    auto loop = cast<scf::WhileOp>(op);
-    for (Value argument : loop.getAfterArguments())
-      values.set(path, argument, passed[next++]);
-    path.tasks[task].back().next = &loop.getAfterBody()->front();
-  }
-  return Progress::Made;
-}
-
-Progress LoopGroups::iterateWhile(Path &path, const LoopGroup &group) {
-  SmallVector<Expr> passed = collectPassed(path, group);
-  if (carried.widen(group, passed) || carried.split(group, passed))
-    return Progress::Failed;
   beginIteration(path, group, passed, /*isFirst=*/false);
   return Progress::Iterated;
 }

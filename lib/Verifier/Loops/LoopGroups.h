@@ -8,7 +8,9 @@
 #ifndef TILEWS_LIB_VERIFIER_LOOPS_LOOPGROUPS_H
 #define TILEWS_LIB_VERIFIER_LOOPS_LOOPGROUPS_H
 
-#include "Verifier/Loops/LoopMatching.h"
+#include "Verifier/Loops/IdleIterations.h"
+
+#include <set>
 
 namespace tilews::verifier {
 
@@ -28,7 +30,8 @@ public:
              CarriedValues &carried, LoopPeeling &peeling)
       : context(context), values(values), conditions(conditions),
         inductions(inductions), carried(carried), peeling(peeling),
-        matching(context, values, conditions, peeling) {}
+        matching(context, values, conditions, peeling),
+        idle(context, values, conditions, peeling) {}
 
   /// Takes a task into a loop in which no other task takes part, or to the next
   /// iteration of one. Several iterations of a loop that make one of its group
@@ -38,14 +41,28 @@ public:
   /// iteration. If there is none, the first one whose tasks all stand before
   /// their loops.
   Progress advanceTogether(Path &path);
+  /// Takes a task into a loop that it runs alone, although other tasks use its
+  /// links: where none of them has a loop to run with it.
+  Progress enterAlone(Path &path);
+
+  /// The loops of a group, and how many of their iterations go together.
+  using GroupKey = std::vector<std::pair<mlir::Operation *, int64_t>>;
+  /// The groups of this search that have run for a part of their iterations, or
+  /// without tasks that use their links. What is proved of several units has to
+  /// be for the same groups.
+  const std::set<GroupKey> &getUneven() const { return uneven; }
+  /// A new search begins.
+  void begin() { uneven.clear(); }
 
 private:
   int getNumber(LoopGroup group);
   bool isCounted(const LoopGroup &group) const;
   bool hasFewIterations(const Path &path, mlir::scf::ForOp loop) const;
 
+  void splitRemainders(Path &path, const LoopGroup &group);
   Progress enter(Path &path, int number, Expr trips = 0);
   Progress enterPart(Path &path, LoopMatching::PartialMatch match);
+  Progress advanceUnevenly(Path &path);
   Progress enterFor(Path &path, const LoopGroup &group,
                     llvm::ArrayRef<Expr> inits, Expr trips);
   bool iterateWithin(Path &path, unsigned task);
@@ -68,9 +85,10 @@ private:
   CarriedValues &carried;
   LoopPeeling &peeling;
   LoopMatching matching;
+  IdleIterations idle;
   std::vector<LoopGroup> groups;
-  /// By the loops and their factors.
-  std::map<std::vector<std::pair<mlir::Operation *, int64_t>>, int> numbers;
+  std::map<GroupKey, int> numbers;
+  std::set<GroupKey> uneven;
 };
 
 } // namespace tilews::verifier

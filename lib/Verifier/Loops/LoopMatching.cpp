@@ -25,10 +25,15 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
+
+/// The most iterations of a loop that go together with one of another loop.
+static constexpr int64_t kMostTogether = 1024;
 
 /// The most iterations by which a loop may be shorter than the one whose trip
 /// count a group has.
@@ -107,15 +112,20 @@ std::optional<LoopGroup> LoopMatching::find(const Path &path,
 // Parts of loops
 //===----------------------------------------------------------------------===//
 
-/// How often a task waits for others in a block, loops counted once.
-static int64_t countWaits(const Rules &rules, Block &block) {
+/// How often a task waits for one of `links` in a block, loops counted once.
+/// The events of all units count: each unit is proved for the same order.
+static int64_t countWaits(const Rules &rules, Block &block,
+                          const llvm::SmallSet<unsigned, 4> &links) {
+  auto isOne = [&](unsigned link) { return links.contains(link); };
   int64_t waits = 0;
   for (Operation &op : block) {
-    waits += isa<AcquireOp, WaitOp, MBarrierWaitOp>(op) && rules.isEvent(&op);
+    waits += isa<AcquireOp, WaitOp, MBarrierWaitOp>(op) &&
+             rules.isEventOfAny(&op) &&
+             llvm::any_of(rules.getLinks(&op), isOne);
     int64_t sum = 0, most = 0;
     for (Region &region : op.getRegions())
       for (Block &inner : region) {
-        int64_t own = countWaits(rules, inner);
+        int64_t own = countWaits(rules, inner, links);
         sum += own;
         most = std::max(most, own);
       }
@@ -124,21 +134,47 @@ static int64_t countWaits(const Rules &rules, Block &block) {
   return waits;
 }
 
+/// How often a task waits in an iteration of `loop` for what it and `other` use
+/// in common.
+int64_t LoopMatching::countCommonWaits(Operation *loop,
+                                       Operation *other) const {
+  auto forOp = dyn_cast<scf::ForOp>(loop);
+  return forOp ? countWaits(context.rules, *forOp.getBody(),
+                            context.program.getLinks(other))
+               : 0;
+}
+
 /// Sets how many iterations of each loop go together; false if that is not
-/// known.
+/// known. It spreads from the first loop to those that have links in common
+/// with it, and so on.
 bool LoopMatching::setFactors(LoopGroup &group) const {
-  SmallVector<int64_t> waits;
-  for (Operation *loop : group.loops) {
-    auto forOp = dyn_cast<scf::ForOp>(loop);
-    waits.push_back(forOp ? countWaits(context.rules, *forOp.getBody()) : 0);
+  SmallVector<int64_t> factors(group.loops.size(), 0);
+  factors.front() = 1;
+  SmallVector<unsigned> todo = {0};
+  while (!todo.empty()) {
+    unsigned i = todo.pop_back_val();
+    for (unsigned j = 0; j < group.loops.size(); ++j) {
+      int64_t own = countCommonWaits(group.loops[j], group.loops[i]);
+      int64_t others = countCommonWaits(group.loops[i], group.loops[j]);
+      if (i == j || own == 0 || others == 0)
+        continue;
+      int64_t common = std::gcd(own, others);
+      own /= common;
+      others /= common;
+      if (factors[j] == 0) {
+        // All known factors grow, so that this one is no fraction.
+        int64_t scale = own / std::gcd(own, factors[i] * others);
+        for (int64_t &factor : factors)
+          factor *= scale;
+        factors[j] = factors[i] * others / own;
+        todo.push_back(j);
+      }
+      if (factors[j] * own != factors[i] * others || factors[j] > kMostTogether)
+        return false;
+    }
   }
-  int64_t most = *llvm::max_element(waits);
-  for (auto [factor, own] : llvm::zip(group.factors, waits)) {
-    if (own == 0 || most % own != 0)
-      return false;
-    factor = most / own;
-  }
-  return true;
+  group.factors = factors;
+  return !llvm::is_contained(factors, 0);
 }
 
 /// Whether the variables of all loops are sums of the leader's.
@@ -204,8 +240,9 @@ LoopMatching::findPart(const Path &path, unsigned task) const {
                               true);
   }
   // A task whose loop has fewer iterations by a constant may be ahead by these:
-  // LoopPeeling lets the others catch up.
-  if (isConstant && llvm::all_equal(group->factors))
+  // LoopPeeling lets the others catch up. If that leads to a deadlock, the task
+  // is not.
+  if (isConstant && llvm::all_equal(group->factors) && path.triesPeeling)
     return std::nullopt;
   return match;
 }

@@ -78,6 +78,7 @@ private:
                                    bool haveSame) const;
   bool haveSameTrips(const Path &path, mlir::Operation *a,
                      mlir::Operation *b) const;
+  int64_t countCommonWaits(mlir::Operation *loop, mlir::Operation *other) const;
   bool setFactors(LoopGroup &group) const;
   bool haveCommonAdvance(const Path &path, const LoopGroup &group) const;
   Expr findTrips(const Path &path, const LoopGroup &group, Expr trips) const;

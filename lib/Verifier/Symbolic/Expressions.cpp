@@ -14,7 +14,8 @@
 //     (4 * n + i + 9) / 4 is n + 2 + (i + 1) / 4;
 //   * the first coefficient of a quotient without variables is positive: -n / 4
 //     is -((n + 3) / 4);
-//   * a quotient of a maximum is the maximum of the quotients;
+//   * a quotient of a maximum is the maximum of the quotients, and one of a
+//     quotient has both divisors;
 //   * the larger one of two sums is one of them and a positive part, of which
 //     the first coefficient is positive: max(a, n) is a + max(n - a, 0);
 //   * compared sums have no common factor: 2 * i - 3 > 0 is i - 1 > 0, and no
@@ -221,6 +222,21 @@ static Expr getReducedQuotient(ExpressionTable &table, Expr sum,
     more = table.getPositivePart(table.add(table.getConstant(0), more, factor));
     return table.add(first, more, factor);
   }
+  // The quotient of a quotient is one of both divisors:
+  // ((i / 2) + 3) / 4 is (i + 6) / 8.
+  for (auto [atom, factor] : table.getTerms(sum)) {
+    if (table.getName(atom)[0] != AtomKind::Quotient || std::abs(factor) != 1)
+      continue;
+    int64_t inner = table.getName(atom)[1];
+    if (!llvm::isInt<31>(inner * divisor))
+      continue;
+    Expr rest = table.add(sum, table.getInteger(atom), -factor);
+    Expr scaled = table.add(table.getConstant(0), rest, inner);
+    // -(i / 2) is (1 - i) / 2.
+    scaled = table.addConstant(scaled, factor < 0 ? inner - 1 : 0);
+    return table.getQuotient(
+        table.add(scaled, table.getOperands(atom)[0], factor), inner * divisor);
+  }
   // A remainder of i - n is found by the sum itself, so sums of variables stay.
   if (table.getTerms(sum).front().second < 0 &&
       table.getVariables(sum).empty()) {
@@ -358,70 +374,6 @@ Expr ExpressionTable::getConjunction(ArrayRef<Expr> conditions) {
   if (parts.size() < 2)
     return parts.empty() ? getConstant(true) : parts.front();
   return intern(Kind::And, {}, parts);
-}
-
-//===----------------------------------------------------------------------===//
-// Bounds
-//===----------------------------------------------------------------------===//
-
-Expr ExpressionTable::getRemainderOf(Expr sum) const {
-  Terms terms = getTerms(sum);
-  for (auto [atom, factor] : terms) {
-    if (getKind(atom) != Kind::Atom || getName(atom)[0] != AtomKind::Quotient ||
-        std::abs(factor) != getName(atom)[1])
-      continue;
-    int64_t sign = factor < 0 ? 1 : -1;
-    Terms others = terms;
-    llvm::erase(others, std::pair(atom, factor));
-    Terms dividend = getTerms(getOperands(atom)[0]);
-    for (auto &term : dividend)
-      term.second *= sign;
-    if (others == dividend)
-      return atom;
-  }
-  return 0;
-}
-
-Interval ExpressionTable::findBoundsOfAtom(Expr atom) const {
-  Interval bounds = nodes[atom].bounds;
-  ArrayRef<int64_t> name = getName(atom);
-  ArrayRef<Expr> operands = getOperands(atom);
-  switch (name[0]) {
-  case AtomKind::Quotient:
-    bounds = getBounds(operands[0]);
-    if (bounds.low != INT64_MIN)
-      bounds.low = llvm::divideFloorSigned(bounds.low, name[1]);
-    if (bounds.high != INT64_MAX)
-      bounds.high = llvm::divideFloorSigned(bounds.high, name[1]);
-    return bounds;
-  case AtomKind::ProductOfSums:
-    if (getBounds(operands[0]).low >= 0 && getBounds(operands[1]).low >= 0)
-      bounds.low = 0;
-    return bounds;
-  case AtomKind::PositivePart:
-    return {0, std::max<int64_t>(getBounds(operands[0]).high, 0)};
-  default:
-    return bounds;
-  }
-}
-
-Interval ExpressionTable::findBounds(Expr e) const {
-  if (getKind(e) == Kind::Atom)
-    return findBoundsOfAtom(e);
-  if (getKind(e) != Kind::Linear)
-    return {};
-  Interval bounds = {getOffset(e), getOffset(e)};
-  for (auto [atom, factor] : getTerms(e))
-    bounds = bounds.plus(getBounds(atom).times(factor));
-  if (Expr atom = getRemainderOf(e)) {
-    // With the constant of the dividend it is 0 to d - 1, or the negation.
-    int64_t constant = getOffset(getOperands(atom)[0]);
-    Interval remainder = {-constant, getName(atom)[1] - 1 - constant};
-    if (getFactor(e, atom) > 0)
-      remainder = remainder.negate();
-    bounds = bounds.intersect(remainder.add(getOffset(e)));
-  }
-  return bounds;
 }
 
 //===----------------------------------------------------------------------===//

@@ -46,43 +46,44 @@ static bool isWhole(ArrayRef<FillParts::Range> ranges, MemRefType memory) {
 /// buffer, or of a view of it, which has all of its bytes. All of a view is all
 /// of the version.
 void FillParts::setRanges(PartWrite &write, const SharedAccess &access) {
-  Value memory = access.operand->get();
-  write.memory = write.base = cast<MemRefType>(memory.getType());
+  write.memory = write.base = cast<MemRefType>(access.operand->get().getType());
+  std::optional<ViewedRegion> region = getViewedRegion(access);
+  if (!region)
+    return;
+  write.isScattered = false;
+  Value memory = region->memory;
   while (auto view = memory.getDefiningOp<ViewOp>())
     memory = view.getSource();
-  if (!isa_and_present<AllocSharedOp, SlotOp>(memory.getDefiningOp()) ||
-      !access.region)
+  if (!isa_and_present<AllocSharedOp, SlotOp>(memory.getDefiningOp()))
     return;
+  write.memory = cast<MemRefType>(region->memory.getType());
   write.base = cast<MemRefType>(memory.getType());
   write.ranges.emplace();
-  for (auto [offset, size] :
-       llvm::zip_equal(access.region->offsets, access.region->sizes))
-    write.ranges->push_back({getLinearOffset(offset), size});
+  for (auto [offset, start, size] :
+       llvm::zip_equal(region->offsets, region->starts, region->sizes)) {
+    std::optional<LinearOffset> linear = getLinearOffset(offset);
+    if (linear)
+      linear->constant += start;
+    write.ranges->push_back({std::move(linear), size});
+  }
+  write.mayBeCut = region->mayBeCut;
   write.isWhole = isWhole(*write.ranges, write.memory);
 }
 
-/// The least and the greatest element of a range, over all values of its roots;
-/// the greatest one is not a part of it.
-static std::pair<int64_t, int64_t> getHull(const FillParts::Range &range) {
-  int64_t low = range.offset->constant, high = low + range.size;
-  for (auto [root, factor] : range.offset->terms) {
-    scf::ForOp loop = getCountedLoop(root);
-    std::optional<int64_t> trips = loop ? getConstantTrips(loop) : std::nullopt;
-    if (!trips)
-      return {INT64_MIN, INT64_MAX};
-    int64_t last = factor * (*trips - 1);
-    low += std::min<int64_t>(last, 0);
-    high += std::max<int64_t>(last, 0);
-  }
-  return {low, high};
+/// The least and the greatest element of a range, over all values of its roots.
+static Interval getHull(const FillParts::Range &range) {
+  Interval hull = {range.offset->constant,
+                   range.offset->constant + range.size - 1};
+  for (auto [root, factor] : range.offset->terms)
+    hull = hull.plus(getRootBounds(root).times(factor));
+  return hull;
 }
 
 bool FillParts::areDisjoint(const Range &a, const Range &b) {
   if (!a.offset || !b.offset)
     return false;
-  auto [lowA, highA] = getHull(a);
-  auto [lowB, highB] = getHull(b);
-  if (highA <= lowB || highB <= lowA)
+  Interval ofA = getHull(a), ofB = getHull(b);
+  if (ofA.high < ofB.low || ofB.high < ofA.low)
     return true;
   int64_t divisor = 0;
   for (const Range &range : {a, b})
@@ -229,7 +230,7 @@ bool FillParts::overlap(unsigned a, unsigned b) const {
 
 bool FillParts::overlapAlways(unsigned a, unsigned b) const {
   const PartWrite &x = writes[a], &y = writes[b];
-  if (!x.ranges || !y.ranges || x.base != y.base)
+  if (!x.ranges || !y.ranges || x.base != y.base || x.mayBeCut || y.mayBeCut)
     return false;
   auto isConstant = [](const Range &range) { return range.isConstant(); };
   return x.isWhole || y.isWhole ||

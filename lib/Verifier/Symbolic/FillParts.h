@@ -9,8 +9,7 @@
 #define TILEWS_LIB_VERIFIER_SYMBOLIC_FILLPARTS_H
 
 #include "Verifier/Symbolic/LinearOffsets.h"
-
-#include "tilews/Dialect/Tile/Analysis/Memory/SharedBuffers.h"
+#include "Verifier/Symbolic/ViewedRegions.h"
 
 namespace tilews::verifier {
 
@@ -97,21 +96,22 @@ private:
     bool isSteady = false;
     /// What distributes the elements to threads; null if unknown.
     mlir::Type stored = {};
-    /// The type of the memory as the write sees it, with its layout.
+    /// The type of the memory as the write sees it, with its layout. That of
+    /// a part is the type of what the part is taken from.
     mlir::MemRefType memory = {};
     /// The type of the version or buffer that `memory` is a view of.
     mlir::MemRefType base = {};
     /// Elements of `memory`; none if they are not known.
     std::optional<llvm::SmallVector<Range, 4>> ranges = {};
-    /// Whether these are all elements.
-    bool isWhole = false;
+    /// Whether these are all elements, or some of them may not be written.
+    bool isWhole = false, mayBeCut = false;
 
     bool operator==(const PartWrite &other) const {
       return task == other.task && writers == other.writers &&
              freshLoop == other.freshLoop && isUpdate == other.isUpdate &&
              isScattered == other.isScattered && stored == other.stored &&
              memory == other.memory && base == other.base &&
-             ranges == other.ranges;
+             ranges == other.ranges && mayBeCut == other.mayBeCut;
     }
   };
 

@@ -14,6 +14,8 @@
 //
 //   %i is %l + 4 * count, and %p is %q + 8 * count.
 //
+// Remainders, masks and minima are roots, and have bounds.
+//
 // Numbers of narrow types wrap around, and are roots.
 //
 //===----------------------------------------------------------------------===//
@@ -28,6 +30,9 @@
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::verifier;
+
+/// A root has the bounds of up to this many operations, one of the other.
+static constexpr size_t kMostBounds = 8;
 
 /// Numbers of this size do not overflow when a few of them are combined.
 static bool isSmall(int64_t number) { return llvm::isInt<31>(number); }
@@ -180,4 +185,43 @@ std::optional<int64_t> verifier::getConstantTrips(scf::ForOp loop) {
     return std::nullopt;
   return std::max<int64_t>(llvm::divideCeilSigned(reader.sum.constant, *step),
                            1);
+}
+
+/// The bounds of what an operation computes of a value within `bounds` and a
+/// constant.
+static Interval getBoundsByConstant(Operation *op, Interval bounds,
+                                    int64_t number) {
+  if (isa<arith::RemUIOp>(op) && number > 0)
+    return {0, number - 1};
+  if (isa<arith::RemSIOp>(op) && number > 0)
+    return {1 - number, number - 1};
+  if (isa<arith::AndIOp, arith::MinUIOp>(op) && number >= 0)
+    return {0, number};
+  if (isa<arith::MinSIOp>(op))
+    return {std::min(bounds.low, number), std::min(bounds.high, number)};
+  if (isa<arith::MaxSIOp>(op))
+    return {std::max(bounds.low, number), std::max(bounds.high, number)};
+  return {};
+}
+
+Interval verifier::getRootBounds(Value root) {
+  if (scf::ForOp loop = getCountedLoop(root)) {
+    std::optional<int64_t> trips = getConstantTrips(loop);
+    return {0, trips ? *trips - 1 : INT64_MAX};
+  }
+  // The canonical form has constants on the right.
+  SmallVector<std::pair<Operation *, int64_t>> path;
+  for (Operation *op = root.getDefiningOp();
+       op && op->getNumOperands() == 2 && isWide(op->getResult(0)) &&
+       path.size() < kMostBounds;
+       op = op->getOperand(0).getDefiningOp()) {
+    std::optional<int64_t> number = getSmallConstant(op->getOperand(1));
+    if (!number)
+      break;
+    path.push_back({op, *number});
+  }
+  Interval bounds;
+  for (auto [op, number] : llvm::reverse(path))
+    bounds = getBoundsByConstant(op, bounds, number);
+  return bounds;
 }

@@ -8,6 +8,8 @@
 #ifndef TILEWS_LIB_VERIFIER_SYMBOLIC_LINEAROFFSETS_H
 #define TILEWS_LIB_VERIFIER_SYMBOLIC_LINEAROFFSETS_H
 
+#include "Verifier/Symbolic/Interval.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tilews::verifier {
@@ -41,6 +43,10 @@ mlir::scf::ForOp getCountedLoop(mlir::Value root);
 /// carries; nullopt if that is no constant.
 std::optional<int64_t> getIncrement(mlir::scf::ForOp loop,
                                     mlir::BlockArgument carried);
+
+/// The values that a root may have, as far as its operation says: a remainder
+/// of 8 is 0 to 7, or -7 to 7, and a minimum is at most its constant.
+Interval getRootBounds(mlir::Value root);
 
 /// How many iterations a loop has, at least one; nullopt if that is not
 /// constant.

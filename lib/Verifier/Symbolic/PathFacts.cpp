@@ -420,13 +420,17 @@ void PathFacts::substitute(ExpressionTable &table, Expr atom, Expr by) {
   std::map<Expr, bool> oldTruths = std::exchange(truths, {});
   for (auto &[sum, interval] : oldIntervals) {
     Expr renamed = table.substitute(sum, atom, by);
-    if (!table.getConstantValue(renamed))
+    if (std::optional<int64_t> value = table.getConstantValue(renamed))
+      contradictory |= *value < interval.low || *value > interval.high;
+    else
       setInterval(table, renamed,
                   interval.intersect(getInterval(table, renamed)));
   }
   for (auto &[condition, holds] : oldTruths) {
     Expr renamed = table.substitute(condition, atom, by);
-    if (!table.getConstantValue(renamed))
+    if (std::optional<int64_t> value = table.getConstantValue(renamed))
+      contradictory |= holds != (*value != 0);
+    else
       truths[renamed] = holds;
   }
 }

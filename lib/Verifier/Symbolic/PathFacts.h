@@ -58,6 +58,9 @@ public:
   findDefinition(ExpressionTable &table, Expr sum);
   /// Adds a definition, and applies it to the facts.
   void define(ExpressionTable &table, Expr atom, Expr by);
+  /// Whether a definition has shown that no run takes the path: n is odd by a
+  /// fact, and is defined as 4 * q + 2.
+  bool areContradictory() const { return contradictory; }
   /// `e` with all defined atoms replaced.
   Expr resolve(ExpressionTable &table, Expr e) const;
 
@@ -106,6 +109,7 @@ private:
   std::map<Expr, bool> truths;
   /// What atoms are equal to. The sums have no defined atoms.
   std::map<Expr, Expr> definitions;
+  bool contradictory = false;
 };
 
 /// Whether facts about other conditions imply nothing about `condition`: it is

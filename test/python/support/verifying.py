@@ -1,7 +1,11 @@
-"""Proofs of schedules after each pass."""
+"""Proofs of schedules after each pass, and roles whose loops are given as text."""
 
+import pathlib
 import re
+import textwrap
 
+import tilews
+import tilews.language as tl
 from tilews import ir, passes
 
 #: The first pass after which there is a schedule to check.
@@ -57,3 +61,72 @@ def verify_steps(module: ir.Module, pipeline: str, first: str) -> int:
             verify(module, step)
             count += 1
     return count
+
+
+#: A consumer and a producer.
+_KERNEL = """
+def kernel(
+    A: tl.Tensor["K", tl.f32],
+    C: tl.Tensor["16", tl.f32],
+    mask: tl.Tensor["L", tl.i1],
+    n: tl.index,
+    m: tl.index,
+    first: tl.index,
+):
+    t = tl.grid(8)
+    K = A.shape[0]
+    tiles = tl.cdiv(K, 16)
+    {premise}
+    As = tl.alloc_shared((16,), tl.f32, versions=2)
+    ch = tl.channel(As)
+    with tl.specialize():
+        with tl.role("math", warps=4):
+            acc = tl.zeros((16,), tl.f32)
+            q = ch.cursor()
+{math}
+            C[0] = acc
+        with tl.role("load", warps=1):
+            p = ch.cursor()
+{load}
+"""
+_READ = (
+    "ch.wait(q)",
+    "acc = acc + tl.load(tl.slot(As, q))",
+    "ch.release(q)",
+    "q = ch.advance(q)",
+)
+_FILL = (
+    "ch.acquire(p)",
+    "tl.copy(A[0], tl.slot(As, p))",
+    "ch.commit(p)",
+    "p = ch.advance(p)",
+)
+
+
+def _expand(loops: str, transaction: tuple[str, ...]) -> str:
+    """The lines of a role, with the steps of transactions."""
+    lines: list[str] = []
+    for line in loops.strip("\n").split("\n"):
+        text = line.lstrip()
+        indent = line.removesuffix(text)
+        lines += [indent + s for s in (transaction if text == "STEP" else [text])]
+    return textwrap.indent("\n".join(lines), " " * 12)
+
+
+def build_roles(path: pathlib.Path, premise: str, math: str, load: str) -> ir.Module:
+    """Builds a kernel whose roles execute statements, of which STEP is a transaction.
+
+    Args:
+        path: of the file that the text of the kernel is written to.
+        premise: a statement before the roles.
+        math: the statements of the consumer.
+        load: those of the producer.
+    """
+    path.write_text(
+        _KERNEL.format(
+            premise=premise, math=_expand(math, _READ), load=_expand(load, _FILL)
+        )
+    )
+    names = {"tl": tl}
+    exec(compile(path.read_text(), path, "exec"), names)
+    return tilews.kernel(names["kernel"]).build("sm_90a")

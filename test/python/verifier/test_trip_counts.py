@@ -1,51 +1,11 @@
 """Proofs of roles whose loops have different numbers of iterations."""
 
-import textwrap
-
 import pytest
 
 import tilews
-import tilews.language as tl
-from support.verifying import FIRST, verify_steps
+from support.verifying import FIRST, build_roles, verify_steps
 from tilews import passes
 
-#: A consumer and a producer, whose loops are given. STEP is a transaction.
-KERNEL = """
-def kernel(
-    A: tl.Tensor["K", tl.f32],
-    C: tl.Tensor["16", tl.f32],
-    mask: tl.Tensor["L", tl.i1],
-    n: tl.index,
-    m: tl.index,
-):
-    tl.grid(1)
-    K = A.shape[0]
-    tiles = tl.cdiv(K, 16)
-    {premise}
-    As = tl.alloc_shared((16,), tl.f32, versions=2)
-    ch = tl.channel(As)
-    with tl.specialize():
-        with tl.role("math", warps=4):
-            acc = tl.zeros((16,), tl.f32)
-            q = ch.cursor()
-{math}
-            C[0] = acc
-        with tl.role("load", warps=1):
-            p = ch.cursor()
-{load}
-"""
-READ = (
-    "ch.wait(q)",
-    "acc = acc + tl.load(tl.slot(As, q))",
-    "ch.release(q)",
-    "q = ch.advance(q)",
-)
-FILL = (
-    "ch.acquire(p)",
-    "tl.copy(A[0], tl.slot(As, p))",
-    "ch.commit(p)",
-    "p = ch.advance(p)",
-)
 EACH = """
 for k in tl.range(n):
     STEP
@@ -148,6 +108,18 @@ for k in tl.range(natural):
     STEP
 """
 
+#: Steps by an argument; the guard asks for a remainder.
+STEPS = """
+for k in tl.range(0, n, m):
+    if k % 3 == 1:
+        STEP
+"""
+STEPS_FROM = """
+for k in tl.range(first, n, m):
+    if (k - first) % 2 == 0:
+        STEP
+"""
+
 
 def count(number):
     """A loop with this many transactions."""
@@ -192,6 +164,17 @@ RIGHT = {
     "chosen": ("pass", CHOSEN, EACH),
     "masked pairs": ("pass", MASKED_PAIRS, MASKED),
     "masked pairs by the producer": ("pass", MASKED, MASKED_PAIRS),
+    "steps": (
+        "assert m > 0",
+        STEPS,
+        STEPS.replace("k % 3 == 1", "not (k % 3 == 0 or k % 3 == 2)"),
+    ),
+    "steps from another number": (
+        "assert m > 0",
+        STEPS_FROM,
+        STEPS_FROM.replace("(k - first) % 2 == 0", "k % 2 == first % 2"),
+    ),
+    "tiles of tiles": ("pass", count("tl.cdiv(tl.cdiv(K, 4), 4)"), TILES),
 }
 WRONG = {
     "pairs of any number": ("pass", PAIRS, EACH),
@@ -224,32 +207,19 @@ WRONG = {
         MASKED,
         MASKED_PAIRS.replace("mask[k]", "mask[k + 1]"),
     ),
+    "steps": ("assert m > 0", STEPS, STEPS.replace("k % 3 == 1", "k % 3 != 0")),
+    "steps from another number": (
+        "assert m > 0",
+        STEPS_FROM,
+        STEPS_FROM.replace("(k - first) % 2 == 0", "k % 2 == n % 2"),
+    ),
+    "tiles of tiles": ("pass", count("tl.cdiv(K // 4, 4)"), TILES),
 }
-
-
-def expand(loops, transaction):
-    """The lines of a role, with the steps of transactions."""
-    lines = []
-    for line in loops.strip("\n").split("\n"):
-        text = line.lstrip()
-        indent = line.removesuffix(text)
-        lines += [indent + s for s in (transaction if text == "STEP" else [text])]
-    return textwrap.indent("\n".join(lines), " " * 12)
-
-
-def build(path, parts):
-    premise, math, load = parts
-    path.write_text(
-        KERNEL.format(premise=premise, math=expand(math, READ), load=expand(load, FILL))
-    )
-    names = {"tl": tl}
-    exec(compile(path.read_text(), path, "exec"), names)
-    return tilews.kernel(names["kernel"]).build("sm_90a")
 
 
 @pytest.mark.parametrize("parts", RIGHT.values(), ids=RIGHT)
 def test_right_schedules_are_proved(parts, tmp_path):
-    module = build(tmp_path / "kernel.py", parts)
+    module = build_roles(tmp_path / "kernel.py", *parts)
     remarks = passes.verify_schedule(module, report=True)
     assert any("tile-verify-0002" in remark for remark in remarks), remarks
     assert verify_steps(module, "tilews-to-nvvm{chip=sm_90a}", FIRST) >= 10
@@ -257,6 +227,6 @@ def test_right_schedules_are_proved(parts, tmp_path):
 
 @pytest.mark.parametrize("parts", WRONG.values(), ids=WRONG)
 def test_wrong_schedules_are_errors(parts, tmp_path):
-    module = build(tmp_path / "kernel.py", parts)
+    module = build_roles(tmp_path / "kernel.py", *parts)
     with pytest.raises(tilews.errors.CompileError, match="is wrong"):
         passes.verify_schedule(module, report=True)

@@ -146,7 +146,7 @@ gpu.module @m {
 }
 
 //--- parts.mlir
-// PARTS: [[#@LINE+13]]:7: error: is not exported to Promela: it writes a part of a tile.view, and the model does not compute which elements of the buffer these are
+// PARTS: [[#@LINE+13]]:7: error: is not exported to Promela: it writes a part of a view, and the model does not compute which elements of the buffer these are
 !slot = memref<16xf32, #gpu.address_space<workgroup>>
 !view = memref<4x4xf32, #gpu.address_space<workgroup>>
 !barriers = !tile.mbarrier<1>

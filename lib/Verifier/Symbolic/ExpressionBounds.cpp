@@ -1,0 +1,81 @@
+//===- ExpressionBounds.cpp - Bounds of sums for all values ---------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Interval arithmetic, bottom up: a sum has the bounds of its terms, a quotient
+// those of its dividend divided. A remainder is not seen from its terms, as
+// h and d * (h / d) have no bounds: the two are recognized together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Symbolic/Expressions.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tilews::verifier;
+using Kind = ExpressionTable::Kind;
+
+Expr ExpressionTable::getRemainderOf(Expr sum) const {
+  Terms terms = getTerms(sum);
+  for (auto [atom, factor] : terms) {
+    if (getKind(atom) != Kind::Atom || getName(atom)[0] != AtomKind::Quotient ||
+        std::abs(factor) != getName(atom)[1])
+      continue;
+    int64_t sign = factor < 0 ? 1 : -1;
+    Terms others = terms;
+    llvm::erase(others, std::pair(atom, factor));
+    Terms dividend = getTerms(getOperands(atom)[0]);
+    for (auto &term : dividend)
+      term.second *= sign;
+    if (others == dividend)
+      return atom;
+  }
+  return 0;
+}
+
+Interval ExpressionTable::findBoundsOfAtom(Expr atom) const {
+  Interval bounds = nodes[atom].bounds;
+  ArrayRef<int64_t> name = getName(atom);
+  ArrayRef<Expr> operands = getOperands(atom);
+  switch (name[0]) {
+  case AtomKind::Quotient:
+    bounds = getBounds(operands[0]);
+    if (bounds.low != INT64_MIN)
+      bounds.low = llvm::divideFloorSigned(bounds.low, name[1]);
+    if (bounds.high != INT64_MAX)
+      bounds.high = llvm::divideFloorSigned(bounds.high, name[1]);
+    return bounds;
+  case AtomKind::ProductOfSums:
+    if (getBounds(operands[0]).low >= 0 && getBounds(operands[1]).low >= 0)
+      bounds.low = 0;
+    return bounds;
+  case AtomKind::PositivePart:
+    return {0, std::max<int64_t>(getBounds(operands[0]).high, 0)};
+  default:
+    return bounds;
+  }
+}
+
+Interval ExpressionTable::findBounds(Expr e) const {
+  if (getKind(e) == Kind::Atom)
+    return findBoundsOfAtom(e);
+  if (getKind(e) != Kind::Linear)
+    return {};
+  Interval bounds = {getOffset(e), getOffset(e)};
+  for (auto [atom, factor] : getTerms(e))
+    bounds = bounds.plus(getBounds(atom).times(factor));
+  if (Expr atom = getRemainderOf(e)) {
+    // With the constant of the dividend it is 0 to d - 1, or the negation.
+    int64_t constant = getOffset(getOperands(atom)[0]);
+    Interval remainder = {-constant, getName(atom)[1] - 1 - constant};
+    if (getFactor(e, atom) > 0)
+      remainder = remainder.negate();
+    bounds = bounds.intersect(remainder.add(getOffset(e)));
+  }
+  return bounds;
+}
