@@ -8,7 +8,8 @@
 // Upstream's parser and printer are recursive and have no limit: 2500 nested
 // regions, 10000 nested lists or 20000 operators of an affine expression
 // overflow a stack of 8 MiB. The parser also crashes on `array<index: 1>`, and
-// takes minutes for an integer of 100,000 digits.
+// takes minutes for an integer of 100,000 digits. The parser and the folders of
+// affine expressions divide -2^63 by -1, which ends the process.
 // docs/upstream has the reports.
 //
 // One pass over the characters finds these before the parser does. It skips
@@ -21,6 +22,10 @@
 //
 //   #a = [0, 1]          depth 1 + 1, 5 tokens
 //   #b = [#a, [#a]]      depth 1 + 2 + 2, 16 tokens
+//
+// The divisor of an affine expression has to be a positive number, in the text
+// and so after all folding: a symbol may be replaced by any number. Bytecode
+// has maps and sets as text, which is scanned alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -144,11 +149,34 @@ private:
       return ParserFault{start, "an integer has more than " +
                                     std::to_string(kMaxDigits) + " digits"};
     isArray = word == "array";
-    if (word == "floordiv" || word == "ceildiv" || word == "mod")
+    if (word == "floordiv" || word == "ceildiv" || word == "mod") {
+      if (std::optional<ParserFault> fault = checkDivisor())
+        return fault;
       return addOperator(start);
+    }
     if (word.starts_with("#") || word.starts_with("!"))
       return readAlias(word, start);
     return std::nullopt;
+  }
+
+  /// Checks what follows a word that divides. Such a word that is the name of
+  /// an attribute has no operand.
+  std::optional<ParserFault> checkDivisor() const {
+    StringRef rest = text.substr(next).ltrim();
+    while (rest.consume_front("//"))
+      rest = rest.drop_until([](char c) { return c == '\n'; }).ltrim();
+    StringRef divisor = rest.take_while(isWord);
+    if (divisor.empty() && !rest.starts_with("-") && !rest.starts_with("("))
+      return std::nullopt;
+    StringRef digits = divisor;
+    digits.consume_front("0x");
+    bool isNumber = !divisor.empty() && llvm::isDigit(divisor.front());
+    if (isNumber && digits.find_first_not_of('0') != StringRef::npos)
+      return std::nullopt;
+    return ParserFault{
+        text.size() - rest.size(),
+        "an affine expression is divided by a positive number only; use "
+        "arith.floordivsi, arith.ceildivsi or arith.remsi for other divisors"};
   }
 
   /// An alias begins to be defined, or is used.
@@ -250,9 +278,24 @@ private:
 };
 } // namespace
 
+/// Scans the affine maps and sets in bytecode, each a text that ends with a
+/// zero.
+static std::optional<ParserFault> scanBytecode(StringRef bytes) {
+  for (StringRef kind : {"affine_map<", "affine_set<"}) {
+    size_t start = bytes.find(kind);
+    for (; start != StringRef::npos; start = bytes.find(kind, start + 1)) {
+      StringRef text =
+          bytes.substr(start).take_until([](char c) { return !c; });
+      if (std::optional<ParserFault> fault = TextScanner(text).scan())
+        return ParserFault{start + fault->offset, fault->message};
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<ParserFault> tilews::findParserFault(StringRef text) {
   if (text.starts_with("ML\xefR"))
-    return std::nullopt;
+    return scanBytecode(text);
   return TextScanner(text).scan();
 }
 
