@@ -128,12 +128,29 @@ private:
   }
 
   void skipString() {
-    for (++next; next < text.size() && text[next] != '"' && text[next] != '\n';
+    size_t start = ++next;
+    for (; next < text.size() && text[next] != '"' && text[next] != '\n';
          ++next)
       if (text[next] == '\\')
         ++next;
-    ++next;
     isArray = false;
+    beginOperation(text.slice(start, next++));
+  }
+
+  /// Begins to count the operands of an operation that divides by a basis.
+  void beginOperation(StringRef name) {
+    if (name == "affine.delinearize_index")
+      numOperands = 0;
+  }
+
+  /// A value is an operand, unless a colon was before it. An operation that
+  /// divides by a basis has one, the dividend.
+  std::optional<ParserFault> countOperand(size_t start) {
+    if (!numOperands || ++*numOperands == 1)
+      return std::nullopt;
+    return ParserFault{start, "the basis of affine.delinearize_index is "
+                              "numbers; use arith.floordivsi and arith.remsi "
+                              "for other divisors"};
   }
 
   std::optional<ParserFault> readWord() {
@@ -156,6 +173,9 @@ private:
     }
     if (word.starts_with("#") || word.starts_with("!"))
       return readAlias(word, start);
+    if (word.starts_with("%"))
+      return countOperand(start);
+    beginOperation(word);
     return std::nullopt;
   }
 
@@ -220,6 +240,8 @@ private:
     }
     if (c == ',' || c == ':' || c == '=')
       endOperators();
+    if (c == ':')
+      numOperands.reset();
     if (c == '+' || c == '-' || c == '*')
       return addOperator(place);
     static constexpr StringLiteral opening = "([{<", closing = ")]}>";
@@ -267,6 +289,8 @@ private:
   /// Whether `array` or `array <` comes before.
   bool isArray = false;
   bool isLineStart = true;
+  /// The operands so far of an operation that divides by a basis.
+  std::optional<unsigned> numOperands;
   /// The first level is that of the text.
   SmallVector<Level> levels = {{'\0'}};
   /// The brackets and operators around `next`.
@@ -283,11 +307,12 @@ private:
 static std::optional<ParserFault> scanBytecode(StringRef bytes) {
   for (StringRef kind : {"affine_map<", "affine_set<"}) {
     size_t start = bytes.find(kind);
-    for (; start != StringRef::npos; start = bytes.find(kind, start + 1)) {
-      StringRef text =
-          bytes.substr(start).take_until([](char c) { return !c; });
+    while (start != StringRef::npos) {
+      size_t end = std::min(bytes.find('\0', start), bytes.size());
+      StringRef text = bytes.slice(start, end);
       if (std::optional<ParserFault> fault = TextScanner(text).scan())
         return ParserFault{start + fault->offset, fault->message};
+      start = bytes.find(kind, end);
     }
   }
   return std::nullopt;

@@ -14,6 +14,7 @@ BIN = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin"
 DEEP = "is nested too deeply: the limit is 1024 brackets, operators or aliases"
 ARRAY = "the elements of an array attribute are i1, i8, i16, i32, i64, f32 or f64"
 DIGITS = "an integer has more than 5000 digits"
+BASIS = "the basis of affine.delinearize_index is numbers; use arith.floordivsi"
 DIVISOR = "an affine expression is divided by a positive number only; use arith."
 #: Texts, the error, and its line and column.
 CASES = {
@@ -110,6 +111,22 @@ CASES = {
         2,
         33,
     ),
+    "basis": (
+        "func.func @f(%a: index, %b: index) {\n%v:2 = affine.delinearize_index %a "
+        "// :\ninto (3, %b) : index, index\nreturn\n}",
+        BASIS,
+        3,
+        10,
+    ),
+    "basis in the generic form": (
+        "func.func @f(%a: index, %b: index) {\n"
+        '%v:2 = "affine.delinearize_index"(%a,\n%b, %b) <{static_basis = '
+        f"array<i64: {-(2**63)}, {-(2**63)}>}}> : (index, index, index) -> "
+        "(index, index)\nreturn\n}",
+        BASIS,
+        3,
+        1,
+    ),
 }
 #: What resembles the cases, and is read.
 VALID = (
@@ -126,6 +143,8 @@ VALID = (
     '"a"() {m = dense<"0x' + "0" * 8000 + '"> : tensor<4000xi8>} : () -> ()',
     '"a"() {m = vector<' + "1x" * 4000 + "f32>} : () -> ()",
     '"a"() {m = affine_map<(d0) -> (d0 floordiv 07 + d0 mod 0x10)>} : () -> ()',
+    "func.func @f(%a: index) -> (index, index) {\n%v:2 = affine.delinearize_index %a "
+    "into (3, 4) : index, index\nreturn %v#0, %v#1 : index, index\n}",
     '"a"() {mod = -1, ceildiv, floordiv, s = "d0 mod 0"} : () -> () // 1 mod 0',
 )
 TOOLS = {
