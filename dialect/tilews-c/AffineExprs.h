@@ -9,6 +9,7 @@
 #define TILEWS_C_AFFINEEXPRS_H
 
 #include "mlir-c/AffineExpr.h"
+#include "mlir-c/AffineMap.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,6 +20,13 @@ extern "C" {
 MLIR_CAPI_EXPORTED bool tilewsAffineExprHasInputs(MlirAffineExpr expr,
                                                   intptr_t numDims,
                                                   intptr_t numSymbols);
+
+/// Whether expressions may be divided by this one: it is a positive number.
+MLIR_CAPI_EXPORTED bool tilewsAffineExprIsDivisor(MlirAffineExpr expr);
+
+/// Whether an expression of a map is divided by `divisor`.
+MLIR_CAPI_EXPORTED bool tilewsAffineMapDividesBy(MlirAffineMap map,
+                                                 MlirAffineExpr divisor);
 
 #ifdef __cplusplus
 }

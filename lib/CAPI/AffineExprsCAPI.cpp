@@ -14,7 +14,9 @@
 #include "tilews-c/AffineExprs.h"
 
 #include "mlir/CAPI/AffineExpr.h"
+#include "mlir/CAPI/AffineMap.h"
 #include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/AffineMap.h"
 
 using namespace mlir;
 
@@ -30,4 +32,20 @@ bool tilewsAffineExprHasInputs(MlirAffineExpr expr, intptr_t numDims,
     return WalkResult::advance();
   });
   return !result.wasInterrupted();
+}
+
+bool tilewsAffineExprIsDivisor(MlirAffineExpr expr) {
+  auto number = dyn_cast<AffineConstantExpr>(unwrap(expr));
+  return number && number.getValue() > 0;
+}
+
+bool tilewsAffineMapDividesBy(MlirAffineMap map, MlirAffineExpr divisor) {
+  bool found = false;
+  unwrap(map).walkExprs([&](AffineExpr part) {
+    auto operation = dyn_cast<AffineBinaryOpExpr>(part);
+    bool divides = operation && operation.getKind() != AffineExprKind::Add &&
+                   operation.getKind() != AffineExprKind::Mul;
+    found |= divides && operation.getRHS() == unwrap(divisor);
+  });
+  return found;
 }

@@ -21,6 +21,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include <csignal>
 
 using namespace llvm;
 
@@ -91,6 +92,8 @@ std::unique_ptr<MemoryBuffer> tilews::readInput(StringRef path,
 }
 
 static Error write(raw_fd_ostream &os, StringRef path, StringRef content) {
+  // A file beyond the limit of the process is an error like a full disk.
+  (void)std::signal(SIGXFSZ, SIG_IGN);
   os << content;
   os.flush();
   std::error_code error = os.error();
@@ -101,7 +104,9 @@ static Error write(raw_fd_ostream &os, StringRef path, StringRef content) {
 Error tilews::writeFile(StringRef path, StringRef content) {
   if (path == "-")
     return write(outs(), path, content);
-  if (sys::fs::exists(path) && !sys::fs::is_regular_file(path)) {
+  // Where a link leads nowhere, there is no old file.
+  if (sys::fs::exists(path) ? !sys::fs::is_regular_file(path)
+                            : sys::fs::is_symlink_file(path)) {
     std::error_code error;
     raw_fd_ostream os(path, error);
     return error ? createFileError(path, error) : write(os, path, content);

@@ -8,7 +8,8 @@
 // Upstream's parser and printer are recursive and have no limit: 2500 nested
 // regions, 10000 nested lists or 20000 operators of an affine expression
 // overflow a stack of 8 MiB. The parser also crashes on `array<index: 1>`, and
-// takes minutes for an integer of 100,000 digits.
+// takes minutes for an integer of 100,000 digits. The parser and the folders of
+// affine expressions divide -2^63 by -1, which ends the process.
 // docs/upstream has the reports.
 //
 // One pass over the characters finds these before the parser does. It skips
@@ -21,6 +22,10 @@
 //
 //   #a = [0, 1]          depth 1 + 1, 5 tokens
 //   #b = [#a, [#a]]      depth 1 + 2 + 2, 16 tokens
+//
+// The divisor of an affine expression has to be a positive number, in the text
+// and so after all folding: a symbol may be replaced by any number. Bytecode
+// has maps and sets as text, which is scanned alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -123,12 +128,29 @@ private:
   }
 
   void skipString() {
-    for (++next; next < text.size() && text[next] != '"' && text[next] != '\n';
+    size_t start = ++next;
+    for (; next < text.size() && text[next] != '"' && text[next] != '\n';
          ++next)
       if (text[next] == '\\')
         ++next;
-    ++next;
     isArray = false;
+    beginOperation(text.slice(start, next++));
+  }
+
+  /// Begins to count the operands of an operation that divides by a basis.
+  void beginOperation(StringRef name) {
+    if (name == "affine.delinearize_index")
+      numOperands = 0;
+  }
+
+  /// A value is an operand, unless a colon was before it. An operation that
+  /// divides by a basis has one, the dividend.
+  std::optional<ParserFault> countOperand(size_t start) {
+    if (!numOperands || ++*numOperands == 1)
+      return std::nullopt;
+    return ParserFault{start, "the basis of affine.delinearize_index is "
+                              "numbers; use arith.floordivsi and arith.remsi "
+                              "for other divisors"};
   }
 
   std::optional<ParserFault> readWord() {
@@ -144,11 +166,37 @@ private:
       return ParserFault{start, "an integer has more than " +
                                     std::to_string(kMaxDigits) + " digits"};
     isArray = word == "array";
-    if (word == "floordiv" || word == "ceildiv" || word == "mod")
+    if (word == "floordiv" || word == "ceildiv" || word == "mod") {
+      if (std::optional<ParserFault> fault = checkDivisor())
+        return fault;
       return addOperator(start);
+    }
     if (word.starts_with("#") || word.starts_with("!"))
       return readAlias(word, start);
+    if (word.starts_with("%"))
+      return countOperand(start);
+    beginOperation(word);
     return std::nullopt;
+  }
+
+  /// Checks what follows a word that divides. Such a word that is the name of
+  /// an attribute has no operand.
+  std::optional<ParserFault> checkDivisor() const {
+    StringRef rest = text.substr(next).ltrim();
+    while (rest.consume_front("//"))
+      rest = rest.drop_until([](char c) { return c == '\n'; }).ltrim();
+    StringRef divisor = rest.take_while(isWord);
+    if (divisor.empty() && !rest.starts_with("-") && !rest.starts_with("("))
+      return std::nullopt;
+    StringRef digits = divisor;
+    digits.consume_front("0x");
+    bool isNumber = !divisor.empty() && llvm::isDigit(divisor.front());
+    if (isNumber && digits.find_first_not_of('0') != StringRef::npos)
+      return std::nullopt;
+    return ParserFault{
+        text.size() - rest.size(),
+        "an affine expression is divided by a positive number only; use "
+        "arith.floordivsi, arith.ceildivsi or arith.remsi for other divisors"};
   }
 
   /// An alias begins to be defined, or is used.
@@ -192,6 +240,8 @@ private:
     }
     if (c == ',' || c == ':' || c == '=')
       endOperators();
+    if (c == ':')
+      numOperands.reset();
     if (c == '+' || c == '-' || c == '*')
       return addOperator(place);
     static constexpr StringLiteral opening = "([{<", closing = ")]}>";
@@ -239,6 +289,8 @@ private:
   /// Whether `array` or `array <` comes before.
   bool isArray = false;
   bool isLineStart = true;
+  /// The operands so far of an operation that divides by a basis.
+  std::optional<unsigned> numOperands;
   /// The first level is that of the text.
   SmallVector<Level> levels = {{'\0'}};
   /// The brackets and operators around `next`.
@@ -250,9 +302,25 @@ private:
 };
 } // namespace
 
+/// Scans the affine maps and sets in bytecode, each a text that ends with a
+/// zero.
+static std::optional<ParserFault> scanBytecode(StringRef bytes) {
+  for (StringRef kind : {"affine_map<", "affine_set<"}) {
+    size_t start = bytes.find(kind);
+    while (start != StringRef::npos) {
+      size_t end = std::min(bytes.find('\0', start), bytes.size());
+      StringRef text = bytes.slice(start, end);
+      if (std::optional<ParserFault> fault = TextScanner(text).scan())
+        return ParserFault{start + fault->offset, fault->message};
+      start = bytes.find(kind, end);
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<ParserFault> tilews::findParserFault(StringRef text) {
   if (text.starts_with("ML\xefR"))
-    return std::nullopt;
+    return scanBytecode(text);
   return TextScanner(text).scan();
 }
 

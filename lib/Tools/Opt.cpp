@@ -27,7 +27,6 @@
 #include "tilews/Version.h"
 
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Support/CommandLine.h"
@@ -35,7 +34,6 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ManagedStatic.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
 #ifndef NDEBUG
@@ -95,15 +93,18 @@ static mlir::LogicalResult run(llvm::StringRef input, llvm::StringRef output,
   }
   if (failed(tilews::checkForParser(*from, config.inputSplitMarker())))
     return mlir::failure();
-  std::unique_ptr<llvm::ToolOutputFile> to =
-      mlir::openOutputFile(output, &error);
-  if (!to) {
-    llvm::errs() << error << "\n";
+  if (output == "-")
+    return mlir::MlirOptMain(llvm::outs(), std::move(from), registry, config);
+  // A failure leaves the file as it was.
+  std::string content;
+  llvm::raw_string_ostream os(content);
+  if (failed(mlir::MlirOptMain(os, std::move(from), registry, config)))
+    return mlir::failure();
+  if (llvm::Error failure = tilews::writeFile(output, content)) {
+    llvm::errs() << "error: cannot write " << toString(std::move(failure))
+                 << "\n";
     return mlir::failure();
   }
-  if (failed(mlir::MlirOptMain(to->os(), std::move(from), registry, config)))
-    return mlir::failure();
-  to->keep();
   return mlir::success();
 }
 

@@ -36,7 +36,9 @@
 #include "mlir/Reducer/Tester.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
 #include <cstdio>
@@ -271,13 +273,78 @@ static LogicalResult checkFiles(MutableArrayRef<char *> arguments) {
   return success();
 }
 
+/// The arguments, with `-o FILE` for `-o=FILE`.
+static SmallVector<char *> splitOutput(ArrayRef<char *> arguments) {
+  static char option[] = "-o";
+  SmallVector<char *> split;
+  for (char *argument : arguments) {
+    StringRef text = argument;
+    if (text.starts_with("-o=") || text.starts_with("--o=")) {
+      split.push_back(option);
+      split.push_back(argument + text.find('=') + 1);
+    } else {
+      split.push_back(argument);
+    }
+  }
+  return split;
+}
+
+/// Finds the argument that names the output; null for stdout.
+static char **findOutput(MutableArrayRef<char *> arguments) {
+  for (size_t i = 0; i + 1 < arguments.size(); ++i)
+    if (StringRef(arguments[i]) == "-o" || StringRef(arguments[i]) == "--o")
+      return &arguments[i + 1];
+  return nullptr;
+}
+
+/// Runs upstream's tool, which deletes its output if it fails. So that the old
+/// file is left, it writes another one, in the same folder.
+static LogicalResult reduce(MutableArrayRef<char *> arguments,
+                            MLIRContext &context) {
+  char **output = findOutput(arguments);
+  auto run = [&] {
+    return mlirReduceMain(arguments.size(), arguments.data(), context);
+  };
+  // Upstream does not say why it fails.
+  StringRef path = output ? *output : "-";
+  StringRef folder = llvm::sys::path::parent_path(path);
+  if (!folder.empty() && !llvm::sys::fs::is_directory(folder)) {
+    llvm::errs() << "error: cannot write '" << path << "': there is no folder '"
+                 << folder << "'; make it first\n";
+    return failure();
+  }
+  if (!llvm::sys::fs::is_regular_file(path))
+    return run();
+  SmallString<128> written;
+  llvm::sys::fs::createUniquePath(path + ".%%%%%%", written,
+                                  /*MakeAbsolute=*/false);
+  *output = const_cast<char *>(written.c_str());
+  if (failed(run()))
+    return failure();
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> content =
+      tilews::readInput(written, &error);
+  llvm::FileRemover remove(written);
+  if (!content) {
+    llvm::errs() << error << "\n";
+    return failure();
+  }
+  if (llvm::Error failed = tilews::writeFile(path, content->getBuffer())) {
+    llvm::errs() << "error: cannot write " << toString(std::move(failed))
+                 << "\n";
+    return failure();
+  }
+  return success();
+}
+
 int tilewsReduceMain(int argc, char **argv) {
-  if (failed(checkFiles(MutableArrayRef(argv, argc).drop_front())))
+  SmallVector<char *> arguments = splitOutput(ArrayRef(argv, argc));
+  if (failed(checkFiles(MutableArrayRef(arguments).drop_front())))
     return EXIT_FAILURE;
   DialectRegistry registry;
   tilews::registerAllDialects(registry);
   tilews::registerAllPasses();
   PassRegistration<ReduceKernelPass>();
   MLIRContext context(registry);
-  return failed(mlirReduceMain(argc, argv, context));
+  return failed(reduce(arguments, context));
 }

@@ -1,9 +1,10 @@
-"""What commands share: files to write, and options that would be ignored."""
+"""What commands share: streams and files to write, options that would be ignored."""
 
 from __future__ import annotations
 
 import os
 import pathlib
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,20 @@ if TYPE_CHECKING:
     _ParamType = click.ParamType[pathlib.Path]
 else:
     _ParamType = click.ParamType
+
+
+class Command(click.Command):
+    """A command that reports a stream which cannot be written, such as a full disk."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().main(*args, **options)
+        except OSError as error:
+            sys.exit(f"Error: {error}")
+
+
+class Group(Command, click.Group):
+    """Commands that report such streams."""
 
 
 class OutputFile(_ParamType):

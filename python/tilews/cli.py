@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import __version__
-from ._command_line import parse_extents, parse_pairs
+from ._command_line import Group, OutputFile, parse_extents, parse_pairs
 from ._support import files
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _SUFFIXES = {form: form for form in _FORMS} | {
 }
 
 
-@click.group()
+@click.group(cls=Group)
 @click.version_option(__version__, prog_name="tilews")
 def main() -> None:
     """Compile and inspect tile kernels."""
@@ -81,6 +81,10 @@ def _parse_constants(pairs: tuple[str, ...]) -> dict[str, Any]:
         name, equals, text = pair.partition("=")
         if not equals:
             raise click.BadParameter(f"expected NAME=VALUE, found '{pair}'")
+        if name in ("target", "line_info"):
+            raise click.BadParameter(
+                f"'{name}' is no constant of a kernel: use --{name.replace('_', '-')}"
+            )
         values[name] = _parse_constant(text)
     return values
 
@@ -185,6 +189,8 @@ def compile_command(
     """
     from .errors import CompileError
 
+    if output != "-":
+        OutputFile().convert(output, None, None)
     form = form or _SUFFIXES.get(pathlib.Path(output).suffix.removeprefix("."))
     try:
         compiled = _compile_source(

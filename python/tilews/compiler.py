@@ -209,7 +209,7 @@ class CompiledKernel:
 
         Raises:
             CompileError: the chip has no such form, generating it fails, or `path`
-                ends in ``.json``.
+                ends in ``.json`` or is a folder.
             OSError: a file cannot be written.
         """
         if form not in (None, *FORMS):
@@ -220,6 +220,8 @@ class CompiledKernel:
         data = content.encode() if isinstance(content, str) else content
         data, manifest = pair(data, self.manifest, ";" if form == "llvm" else "//")
         path = pathlib.Path(path)
+        if not path.name:
+            raise CompileError(f"cannot write code to '{path}': it is a folder")
         beside = path.with_suffix(".json")
         if beside == path:
             raise CompileError(
@@ -295,6 +297,8 @@ def compile_module(
         )
     if index_bitwidth not in (32, 64):
         raise CompileError(f"index_bitwidth: expected 32 or 64, found {index_bitwidth}")
+    if kernel is not None and not (isinstance(kernel, str) and kernel.isprintable()):
+        raise CompileError(f"kernel: expected the name of a kernel, found {kernel!a}")
     if not isinstance(line_info, bool):
         raise CompileError(f"line_info: expected True or False, found {line_info!r}")
     compilation = _tilews.Compilation(

@@ -139,6 +139,7 @@ class Kernel:
 
     def compile(
         self,
+        /,
         target: str | None = None,
         *,
         backend: str | None = None,

@@ -25,7 +25,8 @@ struct ParserFault {
   std::string message;
 };
 
-/// Finds the first such place. Bytecode has none.
+/// Finds the first such place. In bytecode, only affine maps and sets are
+/// searched.
 std::optional<ParserFault> findParserFault(llvm::StringRef text);
 
 /// Prints an error at the first such place of a file. `splitMarker` separates

@@ -173,6 +173,41 @@ static LogicalResult checkConstants(gpu::GPUFuncOp kernel,
   return failure(result.wasInterrupted());
 }
 
+/// Whether a number is the same as an index of 32 bits, because it had at most
+/// as many before.
+static bool fitsIndex(Value number, bool isSigned) {
+  auto getBits = [](Value value) -> unsigned {
+    Type type = getElementTypeOrSelf(value);
+    return type.isIndex() ? 32 : type.getIntOrFloatBitWidth();
+  };
+  if (auto extended = number.getDefiningOp<arith::ExtUIOp>())
+    return getBits(extended.getIn()) < 32;
+  if (auto extended = number.getDefiningOp<arith::ExtSIOp>())
+    return isSigned && getBits(extended.getIn()) <= 32;
+  if (auto index = number.getDefiningOp<arith::IndexCastOp>())
+    return isSigned && getBits(index.getIn()) <= 32;
+  return getBits(number) < (isSigned ? 33 : 32);
+}
+
+/// Remarks on numbers that may not fit the indices that they become. The
+/// interpreter has indices of 64 bits.
+static void remarkCutIndices(gpu::GPUFuncOp kernel, unsigned indexBitwidth) {
+  if (indexBitwidth != 32)
+    return;
+  kernel.walk([](Operation *op) {
+    bool isSigned = isa<arith::IndexCastOp>(op);
+    if ((!isSigned && !isa<arith::IndexCastUIOp>(op)) ||
+        !getElementTypeOrSelf(op->getResult(0)).isIndex() ||
+        fitsIndex(op->getOperand(0), isSigned))
+      return;
+    remarkAt(op, "tile-index-0001: a number of type ")
+        << getElementTypeOrSelf(op->getOperand(0))
+        << (isSigned ? "" : " without sign")
+        << " becomes an index of 32 bits: what does not fit is cut off, and "
+           "the interpreter has other results";
+  });
+}
+
 /// Fails if an operation on tiles accesses a buffer of indices of 64 bits.
 /// Layouts and the plan of shared memory took them for 32 bits.
 static LogicalResult checkIndexBuffers(gpu::GPUFuncOp kernel,
@@ -321,6 +356,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   collectMaxVectors(kernel, lowering);
   collectBounds(kernel, lowering);
   remarkUnscheduledLoops(kernel);
+  remarkCutIndices(kernel, target.indexBitwidth);
   remarkClusters(kernel, target.info);
   remarkRoleRegisters(kernel);
 

@@ -154,18 +154,26 @@ struct DivisionPattern : ConvertOpToLLVMPattern<OpT> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value dividend = adaptor.getLhs(), divisor = adaptor.getRhs();
-    if (isConstant(divisor, [](const APInt &by) {
+    Type type = dividend.getType();
+    unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+    if (width > 1 && isConstant(divisor, [](const APInt &by) {
           return !by.isZero() && !(IsSigned && by.isAllOnes());
         }))
       return rewriter.notifyMatchFailure(op, "in range");
-    Type type = dividend.getType();
-    unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
     Value minusOne = createInteger(b, type, APInt::getAllOnes(width));
     auto isEqual = [&](Value value, const APInt &number) -> Value {
       return LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::eq, value,
                                   createInteger(b, type, number));
     };
     Value isZero = isEqual(divisor, APInt::getZero(width));
+    if (width == 1) { // The only other divisor is 1, which is -1 as well.
+      rewriter.replaceOpWithNewOp<LLVM::SelectOp>(
+          op, isZero, Kind == Division::Remainder ? dividend : minusOne,
+          Kind == Division::Remainder
+              ? createInteger(b, type, APInt::getZero(width))
+              : dividend);
+      return success();
+    }
     Value isUndefined = isZero;
     if (IsSigned) {
       Value overflows = LLVM::AndOp::create(

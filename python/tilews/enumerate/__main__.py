@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from .._command_line import Command
 from ._compare import Comparer, Disagreement
 from ._grammar import FAMILIES, Schedule, enumerate_schedules
 from ._state import State, digest
@@ -52,7 +53,7 @@ def _run(state: State, path: pathlib.Path, count: int, jobs: int) -> None:
             raise
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--count",
     type=click.IntRange(min=0),

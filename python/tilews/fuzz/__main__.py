@@ -7,7 +7,7 @@ import pathlib
 
 import click
 
-from .._command_line import refuse_ignored
+from .._command_line import Command, refuse_ignored
 from .._support import files
 from .._support.chips import find_chip
 from ..errors import CompileError
@@ -78,7 +78,7 @@ def _find_gpu() -> tuple[str, ...]:
     return found
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--seeds",
     default="0:100",

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 import click
 
 from .. import ir
-from .._command_line import OutputFile, refuse_ignored
+from .._command_line import Command, OutputFile, refuse_ignored
 from .._support import files
 from ..compiler import parse_file
 from ..errors import CompileError
@@ -105,7 +105,7 @@ def _of_file(path: pathlib.Path, emit: str | None) -> None:
         )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument(
     "source", type=click.Path(exists=True, dir_okay=False, path_type=pathlib.Path)
 )

@@ -25,7 +25,7 @@ class _OnNvidia:
 
     driver: Any
     context: Any
-    handle: Any
+    handle: Any = None
     variables: DeviceVariables | None = None
 
     def unload(self) -> None:
@@ -56,9 +56,9 @@ class _OnAmd:
     """What is left of a module of HIP when its kernel is garbage."""
 
     runtime: Any
-    handle: Any
     #: The runtime reads this memory as long as the module is loaded.
     image: bytes
+    handle: Any = None
 
     def unload(self) -> None:
         """Unloads the module; the runtime keeps the code of kernels that still run.
@@ -68,14 +68,6 @@ class _OnAmd:
         """
         self.runtime.hipModuleUnload(self.handle)
 
-
-#: The default stream, which needs no question: that takes 10 % of the time of a launch.
-#: With the variable, cuda-bindings takes 0 for the default stream of the thread.
-_NEVER_CAPTURED = (
-    (1,)
-    if os.environ.get("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "0") != "0"
-    else (0, 1)
-)
 
 #: Modules whose kernels are garbage.
 _unused: deque[_OnNvidia | _OnAmd] = deque()
@@ -94,13 +86,36 @@ def unload_unused() -> None:
 class _LoadedModule(ABC):
     """A module, unloaded some time after this object is garbage."""
 
-    #: Streams that no graph captures, which need no question.
+    #: Default streams, which no graph captures: a question takes 10 % of a launch.
     _never_captured: ClassVar[tuple[int, ...]] = (0, 1)
 
-    def _unload_later(self, loaded: _OnNvidia | _OnAmd) -> None:
-        """Unloads `loaded` some time after this object is garbage."""
-        self._finalizer = weakref.finalize(self, _unused.append, loaded)
+    def __init__(
+        self,
+        check: Callable[[str, tuple[Any, ...]], Any],
+        manifest: dict[str, Any],
+        left: _OnNvidia | _OnAmd,
+        load: Callable[[], tuple[Any, ...]],
+        find: Callable[[Any, bytes], tuple[Any, ...]],
+    ) -> None:
+        """Loads a module and finds its kernel.
+
+        Args:
+            check: takes what is done and the result of a call; returns the value.
+            manifest: of the kernel.
+            left: what will be left of the module; gets its handle.
+            load: loads the module.
+            find: finds the function of that name in the module.
+        """
+        unload_unused()
+        name = manifest["kernel"]
+        left.handle = check(
+            f"loading kernel '{name}' for {manifest['target']['chip']}", load()
+        )
+        self._finalizer = weakref.finalize(self, _unused.append, left)
         self._finalizer.atexit = False
+        self.function = check(
+            f"finding kernel '{name}'", find(left.handle, name.encode())
+        )
 
     def prepare(self, stream: int) -> None:
         """Prepares a launch on a stream.
@@ -121,7 +136,10 @@ class _LoadedModule(ABC):
 class CudaModule(_LoadedModule):
     """A module in a context of CUDA."""
 
-    _never_captured = _NEVER_CAPTURED
+    # With the variable, cuda-bindings takes 0 for the default stream of the thread,
+    # which may be captured.
+    if os.environ.get("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "0") != "0":
+        _never_captured = (1,)
 
     def __init__(
         self,
@@ -143,23 +161,19 @@ class CudaModule(_LoadedModule):
         Raises:
             BackendError: the driver refuses.
         """
-        unload_unused()
         self._driver = driver
-        name = manifest["kernel"]
         # The driver expects PTX as a string that ends with a zero.
         data = image if image.startswith(b"\x7fELF") else image + b"\0"
-        handle = check(
-            f"loading kernel '{name}' for {manifest['target']['chip']}",
-            driver.cuModuleLoadData(data),
+        left = _OnNvidia(driver, context)
+        super().__init__(
+            check,
+            manifest,
+            left,
+            lambda: driver.cuModuleLoadData(data),
+            driver.cuModuleGetFunction,
         )
-        loaded = _OnNvidia(driver, context, handle)
-        self._unload_later(loaded)
-        self.function = check(
-            f"finding kernel '{name}'",
-            driver.cuModuleGetFunction(handle, name.encode()),
-        )
-        self.variables = DeviceVariables(driver, check, handle, manifest)
-        loaded.variables = self.variables
+        self.variables = DeviceVariables(driver, check, left.handle, manifest)
+        left.variables = self.variables
 
     def prepare(self, stream: int) -> None:
         super().prepare(stream)
@@ -192,17 +206,13 @@ class HipModule(_LoadedModule):
         Raises:
             BackendError: the runtime refuses.
         """
-        unload_unused()
         self._runtime = runtime
-        name = manifest["kernel"]
-        handle = check(
-            f"loading kernel '{name}' for {manifest['target']['chip']}",
-            runtime.hipModuleLoadData(image),
-        )
-        self._unload_later(_OnAmd(runtime, handle, image))
-        self.function = check(
-            f"finding kernel '{name}'",
-            runtime.hipModuleGetFunction(handle, name.encode()),
+        super().__init__(
+            check,
+            manifest,
+            _OnAmd(runtime, image),
+            lambda: runtime.hipModuleLoadData(image),
+            runtime.hipModuleGetFunction,
         )
 
     def _is_captured(self, stream: int) -> bool:

@@ -19,7 +19,13 @@ import click
 import numpy as np
 
 from .. import ir
-from .._command_line import OutputFile, parse_extents, parse_pairs, refuse_ignored
+from .._command_line import (
+    Command,
+    OutputFile,
+    parse_extents,
+    parse_pairs,
+    refuse_ignored,
+)
 from .._support import files
 from ..compiler import parse_file
 from ..errors import CompileError
@@ -314,7 +320,7 @@ def _run_replay(module: ir.Module, counterexample: Counterexample) -> None:
     click.echo("ran to its end all the same")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.option("--kernel", help="The kernel; by default the only one.")
 @click.option(
@@ -353,7 +359,9 @@ def _run_replay(module: ir.Module, counterexample: Counterexample) -> None:
     help="Seed of the policy 'random'.",
 )
 @click.option(
-    "--seeds", type=click.IntRange(min=1), help="Run 'random' with as many seeds."
+    "--seeds",
+    type=click.IntRange(1, 1_000_000),
+    help="Run 'random' with as many seeds.",
 )
 @click.option(
     "--runs",

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import pathlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,60 @@ from ..errors import CompileError
 from ._arguments import make_arguments
 from ._events import Event
 from ._run import SimulationError, find_kernel, run
+
+#: What a number in a file may be at most: indices and steps are counted.
+_MOST = 2**63 - 1
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _MOST
+
+
+def _are_counts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_count, value))
+
+
+#: What each key of a file is, of each of its ``inputs`` and of its ``events``.
+_FILE = {
+    "kernel": ("a text", lambda v: isinstance(v, str)),
+    "fault": ("a text", lambda v: isinstance(v, str)),
+    "inputs": ("a list", lambda v: isinstance(v, list)),
+    "events": ("a list", lambda v: isinstance(v, list)),
+    "schedule": ("a text or null", lambda v: v is None or isinstance(v, str)),
+    "grid": ("one to three counts", lambda v: _are_counts(v) and 1 <= len(v) <= 3),
+}
+_INPUT = {
+    "name": ("a text", lambda v: isinstance(v, str)),
+    "kind": (
+        "scalar, extent, element or fill",
+        lambda v: v in ("scalar", "extent", "element", "fill"),
+    ),
+    "argument": ("a count", _is_count),
+    "place": ("a list of counts", _are_counts),
+    "value": ("a number", lambda v: isinstance(v, (int, float))),
+}
+_EVENT = {
+    "task": ("a count below 2^32", lambda v: _is_count(v) and v < 2**32),
+    "op": ("a count", _is_count),
+    "text": ("a text", lambda v: isinstance(v, str)),
+}
+
+
+def _check(what: str, found: Any, keys: Mapping[str, Any]) -> None:
+    """Checks a part of a file.
+
+    Raises:
+        ValueError: it is no dictionary with these keys.
+    """
+    if not isinstance(found, dict):
+        raise ValueError(f"{what}: expected an object, found {found!a:.80}")
+    for key, (expected, is_right) in keys.items():
+        if key not in found:
+            raise ValueError(f"{what}: expected a key '{key}'")
+        if not is_right(found[key]):
+            raise ValueError(
+                f"'{key}' of {what}: expected {expected}, found {found[key]!a:.80}"
+            )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,16 +149,22 @@ class Counterexample:
         """
         try:
             read = json.loads(files.read_text(path))
-            return Counterexample(
-                read["kernel"],
-                read["fault"],
-                tuple(read["inputs"]),
-                tuple(read["events"]),
-                read.get("schedule"),
-                tuple(read.get("grid", (1, 1, 1))),
-            )
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            if isinstance(read, dict):
+                read = {"schedule": None, "grid": [1, 1, 1], **read}
+            _check("the file", read, _FILE)
+            for part, keys in (("inputs", _INPUT), ("events", _EVENT)):
+                for number, each in enumerate(read[part]):
+                    _check(f"{part}[{number}]", each, keys)
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} is no counterexample: {error}") from None
+        return Counterexample(
+            read["kernel"],
+            read["fault"],
+            tuple(read["inputs"]),
+            tuple(read["events"]),
+            read["schedule"],
+            tuple(read["grid"]),
+        )
 
     def make_arguments(self, kernel: ir.Operation, seed: int = 0) -> list[Any]:
         """Arguments with which the fault occurs, in a grid of one block.
@@ -114,6 +174,8 @@ class Counterexample:
             seed: The seed of array elements that the counterexample does not fix.
         """
         types = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value)
+        for each in self.inputs:
+            _check_argument(each, types.inputs)
         scalars = {
             str(number): "0"
             for number, type_ in enumerate(types.inputs)
@@ -127,13 +189,60 @@ class Counterexample:
                 extents[f"{each['argument']}.{each['place'][0]}"] = each["value"]
         arguments = list(make_arguments(kernel, scalars, extents, seed).values())
         for each in self.inputs:
-            if each["kind"] == "fill":
-                arguments[each["argument"]][...] = each["value"]
-            elif each["kind"] == "element":
-                number, place = each["argument"], tuple(each["place"])
-                arguments[number] = _grow(arguments[number], place)
-                arguments[number][place] = each["value"]
+            if each["kind"] in ("fill", "element"):
+                number = each["argument"]
+                arguments[number] = _set_elements(arguments[number], each)
         return arguments
+
+
+def _check_argument(entry: Mapping[str, Any], types: Sequence[ir.Type]) -> None:
+    """Checks that an entry of ``inputs`` is about an argument of the kernel.
+
+    Raises:
+        ValueError: it is not.
+    """
+    number, kind, place = entry["argument"], entry["kind"], entry["place"]
+    if number >= len(types):
+        raise ValueError(
+            f"the counterexample has an argument {number}, the kernel {len(types)} "
+            "arguments"
+        )
+    type_ = types[number]
+    is_array = isinstance(type_, ir.MemRefType)
+    dims = {"scalar": 0, "fill": 0, "extent": 1}.get(
+        kind, type_.rank if is_array else 0
+    )
+    is_extent = kind != "extent" or (
+        is_array and len(place) == 1 and place[0] < type_.rank
+    )
+    if is_array == (kind == "scalar") or len(place) != dims or not is_extent:
+        raise ValueError(
+            f"the counterexample has {kind} {place} of argument {number}, which is "
+            f"{type_}"
+        )
+    if kind == "extent" and not _is_count(entry["value"]):
+        raise ValueError(
+            f"extent {place} of argument {number}: expected a count, found "
+            f"{entry['value']}"
+        )
+
+
+def _set_elements(array: np.ndarray, entry: Mapping[str, Any]) -> np.ndarray:
+    """The array with all elements, or with one, as the entry says.
+
+    Raises:
+        ValueError: the value does not fit the elements, or the place the memory.
+    """
+    place, value = tuple(entry["place"]), entry["value"]
+    try:
+        array = _grow(array, place) if place else array
+        array[place if place else ...] = value
+    except (OverflowError, MemoryError, ValueError):
+        raise ValueError(
+            f"cannot make element {list(place)} of argument {entry['argument']}, "
+            f"{array.dtype}{list(array.shape)}, {value}"
+        ) from None
+    return array
 
 
 def _describe_input(

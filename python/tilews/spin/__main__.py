@@ -7,6 +7,7 @@ import pathlib
 import click
 
 from .. import ir
+from .._command_line import Command
 from .._support import files
 from ._comparison import compare
 from ._explore import MEGABYTES, SECONDS, MissingSpin
@@ -23,7 +24,7 @@ def _parse_values(pairs: tuple[str, ...]) -> dict[str, list[int]]:
     return values
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=click.Path(exists=True, path_type=pathlib.Path))
 @click.option("--kernel", metavar="NAME", help="The kernel, if there are several.")
 @click.option(

@@ -1,6 +1,7 @@
 """Outputs are written as a whole: a failure leaves the files that were there."""
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -44,7 +45,15 @@ def listing(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("tool", ["tilews", "tilews-translate"])
+#: The options of the native tools.
+NATIVE = {
+    "tilews-opt": [],
+    "tilews-reduce": ["--reduce-kernel=test=/bin/false"],
+    "tilews-translate": ["--to=asm"],
+}
+
+
+@pytest.mark.parametrize("tool", ["tilews", *NATIVE])
 @pytest.mark.parametrize("failure", ["full disk", "parse error", "folder"])
 def test_failures_leave_the_old_files(tool, failure, source, tmp_path):
     folder = tmp_path / "out"
@@ -60,11 +69,36 @@ def test_failures_leave_the_old_files(tool, failure, source, tmp_path):
         result = tilews("compile", source, "-o", output, cwd=folder, limit=limit)
         assert "Error: " in result.stderr and "Traceback" not in result.stderr
     else:
-        result = native(tool, source, "--to=asm", "-o", output, cwd=folder, limit=limit)
-        if failure != "full disk":  # That is a signal.
-            assert "error: " in result.stderr
+        options = ["-o", output, *NATIVE[tool]]
+        result = native(tool, source, *options, cwd=folder, limit=limit)
+        if (tool, failure) != ("tilews-reduce", "full disk"):  # That is a signal.
+            assert re.search("error: |cannot open", result.stderr), result.stderr
     assert result.returncode != 0
     assert listing(folder) == before
+
+
+@pytest.mark.parametrize("tool", NATIVE)
+@pytest.mark.parametrize("option", ["-o {}", "-o={}", "--o {}"])
+def test_native_tools_replace_the_old_file(tool, option, source, tmp_path):
+    output = tmp_path / "kernel.s"
+    for old in (None, "old"):
+        if old:
+            output.write_text(old)
+        names = {path.name for path in tmp_path.iterdir()} | {output.name}
+        options = option.format(output).split()
+        done = native(tool, source, *options, *NATIVE[tool], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "nothing" in output.read_text()
+        assert {path.name for path in tmp_path.iterdir()} == names
+
+
+@pytest.mark.parametrize("tool", ["tilews-opt", "tilews-translate"])
+def test_native_tools_write_where_a_link_leads(tool, source, tmp_path):
+    (tmp_path / "link.s").symlink_to("kernel.s")
+    done = native(tool, source, "-o", "link.s", *NATIVE[tool], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "link.s").is_symlink()
+    assert "nothing" in (tmp_path / "kernel.s").read_text()
 
 
 def test_a_signal_leaves_the_old_file(source, tmp_path):

@@ -77,6 +77,45 @@ def test_affine_expressions_within_the_limits(context):
     assert str(ir.AffineExpr.simplify_affine_expr(dim(3) - dim(3), 4, 0)) == "0"
 
 
+def number(value):
+    return ir.AffineExpr.get_constant(value)
+
+
+DIVISIONS = {
+    "floor": ir.AffineExpr.get_floor_div,
+    "ceil": ir.AffineExpr.get_ceil_div,
+    "get_mod": ir.AffineExpr.get_mod,
+    "%": lambda lhs, rhs: lhs % rhs,
+    "of floor": ir.AffineFloorDivExpr.get,
+    "of ceil": ir.AffineCeilDivExpr.get,
+    "of mod": ir.AffineModExpr.get,
+}
+
+
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_affine_divisors_are_positive_numbers(name, context):
+    """MLIR divided -2^63 by -1, or folded to such a division."""
+    divide = DIVISIONS[name]
+    dividend = dim(0) * number(-(2**63))
+    assert str(divide(dividend, number(2**62))) in ("d0 * -2", "0")
+    for divisor in (number(-1), number(0), ir.AffineExpr.get_symbol(0), dim(1)):
+        with pytest.raises(ValueError, match="a positive number only"):
+            divide(dividend, divisor)
+    if not name.startswith("of"):
+        with pytest.raises(ValueError, match="a positive number only"):
+            divide(dividend, -1)
+        with pytest.raises(ValueError, match="a positive number only"):
+            divide(-(2**63), dim(0))
+
+
+def test_affine_divisors_are_replaced_by_positive_numbers(context):
+    affine_map = ir.AffineMap.get(1, 0, [(dim(0) % 4) * -(2**63) + 5])
+    with pytest.raises(ValueError, match="no positive number"):
+        affine_map.replace(number(4), number(-1), 1, 0)
+    assert "mod 3" in str(affine_map.replace(number(4), number(3), 1, 0))
+    assert "- 6" in str(affine_map.replace(number(5), number(-6), 1, 0))
+
+
 def test_operands_of_simplified_expressions(context):
     assert str((dim(0) % 2).lhs) == "d0"
     for name in ("lhs", "rhs"):

@@ -14,6 +14,7 @@ import pytest
 import tilews
 import tilews.language as tl
 from tilews import compiler, runtime
+from tilews.errors import CompileError
 
 KERNEL = """
 gpu.module @kernels [#rocdl.target<chip = "gfx1100">] {
@@ -169,9 +170,53 @@ def test_stdout_that_takes_nothing(shell, message, source, tmp_path):
     assert_refused(result, message)
 
 
-def test_a_list_for_a_full_disk(tmp_path):
-    result = run("tilews", "targets", cwd=tmp_path, shell=">/dev/full")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "tilews targets",
+        "tilews --help",
+        "tilews compile --help",
+        "tilews.sim --help",
+        "tilews.mutate --help",
+        "tilews.enumerate --help",
+        "tilews.fuzz --help",
+        "tilews.spin --help",
+    ],
+)
+def test_a_text_for_a_full_disk(words, tmp_path):
+    result = run(*words.split(), cwd=tmp_path, shell=">/dev/full")
     assert_refused(result, b"No space left")
+
+
+@pytest.mark.parametrize("output", [".", "", "missing/nothing.hsaco", "/dev/null/x"])
+def test_outputs_that_are_no_files(output, source, tmp_path):
+    result = run("tilews", "compile", source, "-o", output, cwd=tmp_path)
+    assert_refused(result, b"there is no folder" if "/" in output else b"is a folder")
+    if output in (".", ""):
+        with pytest.raises(CompileError, match="is a folder"):
+            compiler.compile_file(source).save(output)
+
+
+@pytest.mark.parametrize("kernel", ["\udcff", "a\nb"])
+def test_kernels_without_a_name(kernel, source, tmp_path):
+    words = ("compile", source, "--kernel", kernel, "--to", "manifest")
+    assert_refused(run("tilews", *words, cwd=tmp_path), b"the name of a kernel")
+    with pytest.raises(CompileError, match="the name of a kernel"):
+        compiler.compile_file(source, kernel=5)
+
+
+def test_constants_that_are_options(tmp_path):
+    (tmp_path / "kernel.py").write_text(
+        "import tilews\nimport tilews.language as tl\n"
+        "@tilews.kernel\ndef nothing(A: tl.Tensor['M', tl.f32]):\n    tl.grid(1)\n"
+    )
+    for constant, message in {
+        "target=sm_80": b"use --target",
+        "line_info=0": b"use --line-info",
+        "self=1": b"known names: M",
+    }.items():
+        words = ("compile", "kernel.py:nothing", "--target", "sm_90a", "-D", constant)
+        assert_refused(run("tilews", *words, cwd=tmp_path), message)
 
 
 # --- inputs of tilews-sim ------------------------------------------------------
@@ -189,6 +234,12 @@ def test_extents_beyond_the_memory(extent, tmp_path):
     (tmp_path / "copy.mlir").write_text(COPY)
     result = run("tilews.sim", "copy.mlir", "--dim", f"a.0={extent}", cwd=tmp_path)
     assert_refused(result, b"does not fit the memory")
+
+
+def test_seeds_beyond_the_memory(tmp_path):
+    (tmp_path / "copy.mlir").write_text(COPY)
+    result = run("tilews.sim", "copy.mlir", "--seeds", str(10**20), cwd=tmp_path)
+    assert_refused(result, b"not in the range")
 
 
 # --- ptxas ---------------------------------------------------------------------

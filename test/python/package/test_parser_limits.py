@@ -14,6 +14,8 @@ BIN = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin"
 DEEP = "is nested too deeply: the limit is 1024 brackets, operators or aliases"
 ARRAY = "the elements of an array attribute are i1, i8, i16, i32, i64, f32 or f64"
 DIGITS = "an integer has more than 5000 digits"
+BASIS = "the basis of affine.delinearize_index is numbers; use arith.floordivsi"
+DIVISOR = "an affine expression is divided by a positive number only; use arith."
 #: Texts, the error, and its line and column.
 CASES = {
     "lists": (
@@ -78,6 +80,53 @@ CASES = {
         1,
         12,
     ),
+    "floordiv": (
+        '"a"() {m = affine_map<(d0) -> (\n(d0 * -4) floordiv -1)>} : () -> ()',
+        DIVISOR,
+        2,
+        20,
+    ),
+    "ceildiv": (
+        '"a"() {m = affine_map<(d0) -> (\nd0 ceildiv (1 - 2))>} : () -> ()',
+        DIVISOR,
+        2,
+        12,
+    ),
+    "mod": (
+        '"a"() {m = affine_set<(d0) : (d0 mod // 4\n 0x0 == 0)>} : () -> ()',
+        DIVISOR,
+        2,
+        2,
+    ),
+    "symbol": (
+        "#m = affine_map<(d0)[s0] -> (d0 floordiv s0)>\n",
+        DIVISOR,
+        1,
+        42,
+    ),
+    "value": (
+        "func.func @f(%m: memref<9xf32>, %i: index) {\n"
+        "%x = affine.load %m[%i floordiv symbol(%i)] : memref<9xf32>\nreturn\n}",
+        DIVISOR,
+        2,
+        33,
+    ),
+    "basis": (
+        "func.func @f(%a: index, %b: index) {\n%v:2 = affine.delinearize_index %a "
+        "// :\ninto (3, %b) : index, index\nreturn\n}",
+        BASIS,
+        3,
+        10,
+    ),
+    "basis in the generic form": (
+        "func.func @f(%a: index, %b: index) {\n"
+        '%v:2 = "affine.delinearize_index"(%a,\n%b, %b) <{static_basis = '
+        f"array<i64: {-(2**63)}, {-(2**63)}>}}> : (index, index, index) -> "
+        "(index, index)\nreturn\n}",
+        BASIS,
+        3,
+        1,
+    ),
 }
 #: What resembles the cases, and is read.
 VALID = (
@@ -93,6 +142,10 @@ VALID = (
     '"a"() {m = ' + "9" * 5000 + " : i20000} : () -> ()",
     '"a"() {m = dense<"0x' + "0" * 8000 + '"> : tensor<4000xi8>} : () -> ()',
     '"a"() {m = vector<' + "1x" * 4000 + "f32>} : () -> ()",
+    '"a"() {m = affine_map<(d0) -> (d0 floordiv 07 + d0 mod 0x10)>} : () -> ()',
+    "func.func @f(%a: index) -> (index, index) {\n%v:2 = affine.delinearize_index %a "
+    "into (3, 4) : index, index\nreturn %v#0, %v#1 : index, index\n}",
+    '"a"() {mod = -1, ceildiv, floordiv, s = "d0 mod 0"} : () -> () // 1 mod 0',
 )
 TOOLS = {
     "opt": ["tilews-opt", "--allow-unregistered-dialect"],
@@ -160,6 +213,28 @@ def test_standard_input_of_the_reducer():
     done = run("module @kept {\n}\n")
     assert done.returncode == 0, done.stderr
     assert "module @kept" in done.stdout
+
+
+@pytest.mark.parametrize("divisor", ["-1", "00", "s0"])
+def test_divisors_in_bytecode(divisor, context, tmp_path):
+    text = "affine_map<(d0)[s0] -> (d0 floordiv 77)>"
+    module = ir.Module.parse(f'"a"() {{m = {text}, n = "d0 mod 0"}} : () -> ()')
+    file = tmp_path / "map.mlirbc"
+    with file.open("wb") as stream:
+        module.operation.write_bytecode(stream)
+    assert ir.Module.parseFile(str(file))
+    content = file.read_bytes().replace(b"div 77", b"div " + divisor.encode())
+    file.write_bytes(content)
+    for tool, *options in TOOLS.values():
+        command = [BIN / tool, *options, file]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1
+        assert done.stderr.count("error: " + DIVISOR) == 1
+        assert done.stderr.isprintable() or done.stderr.isascii()
+    with pytest.raises(ir.MLIRError, match="a positive number only"):
+        ir.Module.parse(content)
+    with pytest.raises(ir.MLIRError, match="a positive number only"):
+        ir.Module.parseFile(str(file))
 
 
 def test_a_file_that_is_missing(context):

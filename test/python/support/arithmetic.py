@@ -268,6 +268,38 @@ def folded_case(type_: str) -> ArithmeticCase:
     return ArithmeticCase(f"folded-{type_}", "\n".join(lines), [], [(type_, array)])
 
 
+def bit_case() -> ArithmeticCase:
+    """Operations of integers of one bit, also with constants."""
+    pairs = [(a, b) for a in (0, -1) for b in (0, -1)]
+    inputs = [("i8", _int_array(column, "i8")) for column in zip(*pairs, strict=True)]
+    bytes_, bits = fragment(len(pairs), "i8"), fragment(len(pairs), "i1")
+    lines = []
+    for i, name in enumerate("xy"):
+        lines += [
+            _load(f"%byte{name}", f"%a{i}", inputs[i][1], "i8"),
+            f"%{name} = arith.trunci %byte{name} : {bytes_} to {bits}",
+        ]
+    lines += [
+        f"%k{value} = arith.constant dense<{value != 0}> : {bits}".lower()
+        for value in (0, 1)
+    ]
+    results = []
+    for name, define in BINARY.items():
+        if name == "math.ipowi":
+            continue
+        for operand, fixed in (("%y", None), ("%k0", 0), ("%k1", -1)):
+            i = len(results)
+            expected = [define(a, b if fixed is None else fixed, 1) for a, b in pairs]
+            expected = [natural(value, 1) for value in expected]
+            results.append(("i8", _int_array(expected, "i8")))
+            lines += [
+                f"%v{i} = {name} %x, {operand} : {bits}",
+                f"%w{i} = arith.extui %v{i} : {bits} to {bytes_}",
+                f"tile.store %w{i} to %r{i} : {bytes_} to {memref(inputs[0][1], 'i8')}",
+            ]
+    return ArithmeticCase("bits", "\n".join(lines), inputs, results)
+
+
 def division_of_parts(bits: int) -> ArithmeticCase:
     """Divisions of the lowest bits of numbers: LLVM for AMD has forms for few bits."""
     top = (1 << bits) - 1
@@ -405,6 +437,7 @@ def cases() -> list[ArithmeticCase]:
         if name.startswith("arith.sh") or "div" in name or "rem" in name
         for type_, side in (("i32", "rhs"), ("i8", "rhs"), ("i32", "lhs"))
     ]
+    found += [bit_case()]
     found += [division_of_parts(bits) for bits in (16, 22, 23, 24, 25, 31)]
     found += [float_case(type_) for type_ in _HALF]
     found += [float_constant_case(type_) for type_ in _HALF]
