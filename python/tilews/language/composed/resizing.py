@@ -16,20 +16,29 @@ from ..values import Tile
 _WHOLE = {i1: u8, i4: i8, u4: u8, e2m1: f16}
 
 
-def resize(value: Tile, shape: Sequence[int], pad: Any = None) -> Tile:
-    """The first elements along each axis, and padding after them.
+def resize(
+    value: Tile,
+    shape: Sequence[int],
+    pad: Any = None,
+    start: Sequence[int] | None = None,
+) -> Tile:
+    """A part of a fragment, and padding after it.
 
     Args:
         value: a fragment.
         shape: extents, any of which may be smaller or larger.
         pad: what follows the elements; zero by default.
+        start: the coordinates of the first element; zeros by default.
     """
     dtype = _WHOLE.get(value.dtype, value.dtype)
-    kept = [min(extents) for extents in zip(value.shape, shape, strict=True)]
+    first = tuple(start or (0,) * value.ndim)
+    kept = [
+        min(extent, place + size)
+        for extent, place, size in zip(value.shape, first, shape, strict=True)
+    ]
     with ir.InsertionPoint.at_block_begin(current("a fragment").entry):
         buffer = buffers.alloc_shared(kept, dtype)
-    start = (0,) * len(kept)
-    accesses.store(cast(value, dtype), buffer[start])
-    resized = accesses.load(buffer[start], shape, pad=pad)
+    accesses.store(cast(value, dtype), buffer[(0,) * value.ndim])
+    resized = accesses.load(buffer[first], shape, pad=pad)
     whole: Any = cast(resized, value.dtype)
     return whole  # A fragment.
