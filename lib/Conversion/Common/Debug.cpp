@@ -6,29 +6,31 @@
 //===----------------------------------------------------------------------===//
 //
 // `tile.print` becomes calls of the device's printf, in the form of the
-// interpreter. A fragment is printed by all threads, one line for each
-// register, with the block and the coordinates of its element:
+// interpreter. One thread prints a fragment row by row, up to eight elements a
+// line, with the block and the coordinates:
 //
-//   tile.print "x" %x : tensor<4x8xf32>   ->   block (2, 0, 0): x (0, 3) 1.5
+//   tile.print "x" %x : tensor<2x3xf32>  ->  block (2, 0, 0): x (0, 0:3) 1 2 3
+//                                            block (2, 0, 0): x (1, 0:3) 4 5 6
 //
-// Registers past the extents of the fragment, which layouts of more threads
-// than elements have, print nothing. A variable of the module counts lines; the
-// launch resets it. Lines past the limit, which is beside it, are left out, and
-// the first of them says so.
+// All threads pass their elements to it through scratch memory, some lines at a
+// time. A variable of the module counts lines; the launch resets it. Lines past
+// the limit, which is beside it, are left out, and the first of them says so.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
 
 #include "tilews/Conversion/Common/DeviceVariables.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// Returns a number in the type that printf takes, and its format.
+/// Returns a number in a type of 64 bits that printf takes, and its format.
 static std::pair<Value, StringRef> toPrintable(ImplicitLocOpBuilder &b,
                                                const TargetLowering &target,
                                                Value value, Type original,
@@ -39,7 +41,11 @@ static std::pair<Value, StringRef> toPrintable(ImplicitLocOpBuilder &b,
       Value vector = createSmallExtension(
           b, target, pack(b, value.getType(), value), original);
       if (!vector)
-        return {value, "0x%x"};
+        return {arith::ExtUIOp::create(
+                    b, b.getI64Type(),
+                    arith::BitcastOp::create(
+                        b, b.getIntegerType(number.getWidth()), value)),
+                "0x%llx"};
       value = unpack(b, vector).front();
     }
     if (!value.getType().isF64())
@@ -54,7 +60,143 @@ static std::pair<Value, StringRef> toPrintable(ImplicitLocOpBuilder &b,
   return {value, isUnsigned ? "%llu" : "%lld"};
 }
 
+/// Returns a format with blanks before short numbers, so that columns align.
+static std::string getAligned(StringRef format, Type type) {
+  unsigned width = 12;
+  if (auto integer = dyn_cast<IntegerType>(type))
+    width = integer.getWidth() == 1    ? 1
+            : integer.getWidth() <= 8  ? 4
+            : integer.getWidth() <= 16 ? 6
+                                       : 11;
+  return format.starts_with("0x")
+             ? format.str()
+             : "%" + std::to_string(width) + format.drop_front().str();
+}
+
+/// Emits `body` for first, first + step, ... below `last`.
+static void createLoop(ImplicitLocOpBuilder &b, Value first, Value last,
+                       Value step, function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(b, first, last, step);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
 namespace {
+
+/// The registers of a thread as lines of a table in scratch memory.
+class PrintedFragment {
+public:
+  PrintedFragment(ImplicitLocOpBuilder &b, const TargetLowering &target,
+                  RankedTensorType type, Value vector, bool isUnsigned,
+                  Value threadId, Value scratch)
+      : b(b), target(target), type(type), isUnsigned(isUnsigned),
+        scratch(scratch), table(type.getShape()), registers(unpack(b, vector)),
+        layout(getFragmentLayout(type)),
+        indexer(b, layout, type.getShape(), threadId),
+        owns(getOwnerPredicate(b, layout, threadId)) {}
+
+  const PrintTable &getTable() const { return table; }
+  Value getConstant(int64_t value) {
+    return createInteger(b, b.getI32Type(), value);
+  }
+
+  /// Stores the elements of `chunk` lines from `first` on.
+  void store(Value first) {
+    for (int64_t v = 0; v < indexer.getNumValues(); ++v) {
+      auto [line, place] = getPlace(v);
+      line = arith::SubIOp::create(b, line, first);
+      Value stored = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, line,
+                                           getConstant(table.chunk));
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        if (indexer.overCovers(dim))
+          stored = arith::AndIOp::create(b, stored,
+                                         indexer.createIsInside(b, v, dim));
+      if (owns)
+        stored = arith::AndIOp::create(b, stored, owns);
+      createGuarded(b, stored, [&] {
+        Value index = arith::MulIOp::create(b, line, getConstant(table.width));
+        index = arith::AddIOp::create(b, index, place);
+        Value element = fromRegister(b, registers[v], type.getElementType());
+        std::tie(element, format) =
+            toPrintable(b, target, element, type.getElementType(), isUnsigned);
+        printed = element.getType();
+        createStore(b, element, getAddress(index), printed, /*count=*/1);
+      });
+    }
+  }
+
+  /// Returns the coordinates and the elements of a line with `count` elements,
+  /// of which `local` is the place in scratch memory, and their format.
+  std::pair<std::string, SmallVector<Value>> load(Value line, Value local,
+                                                  int64_t count) {
+    std::string text = " (";
+    SmallVector<Value> values;
+    if (type.getRank()) {
+      Value row = arith::DivUIOp::create(b, line, getConstant(table.segments));
+      ArrayRef<int64_t> outer = type.getShape().drop_back();
+      int64_t left = llvm::product_of(outer);
+      for (int64_t extent : outer) {
+        left /= extent;
+        Value coord = arith::DivUIOp::create(b, row, getConstant(left));
+        values.push_back(arith::RemUIOp::create(b, coord, getConstant(extent)));
+        text += "%d, ";
+      }
+      Value start = arith::MulIOp::create(
+          b, arith::RemUIOp::create(b, line, getConstant(table.segments)),
+          getConstant(table.width));
+      values.push_back(start);
+      values.push_back(arith::AddIOp::create(b, start, getConstant(count)));
+      text += "%d:%d";
+    }
+    text += ")";
+    Value index = arith::MulIOp::create(b, local, getConstant(table.width));
+    std::string number = " " + getAligned(format, type.getElementType());
+    for (int64_t i = 0; i < count; ++i) {
+      Value place = arith::AddIOp::create(b, index, getConstant(i));
+      values.push_back(createLoad(b, getAddress(place), printed, /*count=*/1));
+      text += number;
+    }
+    return {text, values};
+  }
+
+private:
+  /// Returns the line of a register's element, and the place in the line.
+  std::pair<Value, Value> getPlace(int64_t v) {
+    int64_t rank = type.getRank();
+    Value line = getConstant(0), place = line;
+    for (int64_t dim = 0; dim + 1 < rank; ++dim) {
+      line = arith::MulIOp::create(b, line, getConstant(type.getDimSize(dim)));
+      line = arith::AddIOp::create(b, line, indexer.createCoord(b, v, dim));
+    }
+    if (rank == 0)
+      return {line, place};
+    Value column = indexer.createCoord(b, v, rank - 1);
+    line = arith::MulIOp::create(b, line, getConstant(table.segments));
+    line = arith::AddIOp::create(
+        b, line, arith::DivUIOp::create(b, column, getConstant(table.width)));
+    place = arith::RemUIOp::create(b, column, getConstant(table.width));
+    return {line, place};
+  }
+
+  Value getAddress(Value index) {
+    return createElementPointer(b, scratch, index, PrintTable::kElementBytes);
+  }
+
+  ImplicitLocOpBuilder &b;
+  const TargetLowering &target;
+  RankedTensorType type;
+  bool isUnsigned;
+  Value scratch;
+  PrintTable table;
+  SmallVector<Value> registers;
+  FragmentLayout layout;
+  FragmentIndexer indexer;
+  Value owns;
+  /// The type and the format of elements in scratch memory.
+  Type printed;
+  StringRef format;
+};
 
 struct PrintPattern : TilePattern<PrintOp> {
   using TilePattern::TilePattern;
@@ -71,12 +213,21 @@ struct PrintPattern : TilePattern<PrintOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     std::string message =
         "block (%d, %d, %d): " + escapeFormat(op.getMessage());
-    Value threadId = getThreadId(b, op);
+    Value threadId = getThreadId(b, op), scratch;
+    if (auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset))
+      scratch = createArenaPointer(b, offset.getInt());
     for (auto [place, original, value] :
          llvm::enumerate(op.getValues(), adaptor.getValues())) {
       bool isUnsigned = op.isUnsigned(place);
-      if (auto fragment = dyn_cast<RankedTensorType>(original.getType()))
-        printFragment(b, message, fragment, value, isUnsigned, threadId);
+      auto fragment = dyn_cast<RankedTensorType>(original.getType());
+      if (fragment && !scratch)
+        return op.emitError("needs scratch memory; run "
+                            "--tile-plan-shared-memory first");
+      if (fragment)
+        printFragment(
+            b, op, message,
+            {b, getTarget(), fragment, value, isUnsigned, threadId, scratch},
+            threadId);
       else
         printScalar(b, message, original.getType(), value, isUnsigned,
                     threadId);
@@ -119,36 +270,48 @@ struct PrintPattern : TilePattern<PrintOp> {
     });
   }
 
-  void printFragment(ImplicitLocOpBuilder &b, StringRef message,
-                     RankedTensorType type, Value vector, bool isUnsigned,
-                     Value threadId) const {
-    FragmentLayout layout = getFragmentLayout(type);
-    FragmentIndexer indexer(b, layout, type.getShape(), threadId);
-    Value owns = getOwnerPredicate(b, layout, threadId);
-    SmallVector<Value> registers = unpack(b, vector);
-    for (size_t v = 0; v < registers.size(); ++v) {
-      SmallVector<Value> operands;
-      std::string format = (message + " (").str();
-      Value inside = owns;
-      for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-        operands.push_back(indexer.createCoord(b, v, dim));
-        format += dim ? ", %d" : "%d";
-        if (!indexer.overCovers(dim))
-          continue;
-        Value holds = indexer.createIsInside(b, v, dim);
-        inside = inside ? arith::AndIOp::create(b, inside, holds).getResult()
-                        : holds;
-      }
-      auto print = [&] {
-        auto [printable, number] =
-            toPrintable(b, getTarget(),
-                        fromRegister(b, registers[v], type.getElementType()),
-                        type.getElementType(), isUnsigned);
-        operands.push_back(printable);
-        printLine(b, format + ") " + number.str(), operands);
-      };
-      createGuarded(b, inside, print);
-    }
+  /// Prints some lines of a table at a time, between barriers.
+  void printFragment(ImplicitLocOpBuilder &b, PrintOp op, StringRef message,
+                     PrintedFragment fragment, Value threadId) const {
+    const PrintTable &table = fragment.getTable();
+    Value one = fragment.getConstant(1), zero = fragment.getConstant(0);
+    Value lines = fragment.getConstant(table.lines);
+    Value chunk = fragment.getConstant(table.chunk);
+    createLoop(b, zero, lines, chunk, [&](Value first) {
+      fragment.store(first);
+      emitBarrier(b, op);
+      Value last = arith::AddIOp::create(b, first, chunk);
+      last = arith::MinUIOp::create(b, last, lines);
+      createGuarded(b, isFirstThread(b, threadId), [&] {
+        createLoop(b, first, last, one, [&](Value line) {
+          printRow(b, message, fragment, line, first);
+        });
+      });
+      emitBarrier(b, op);
+    });
+  }
+
+  /// Prints a line of a table; the last segment of a row may be shorter.
+  void printRow(ImplicitLocOpBuilder &b, StringRef message,
+                PrintedFragment &fragment, Value line, Value first) const {
+    const PrintTable &table = fragment.getTable();
+    Value local = arith::SubIOp::create(b, line, first);
+    auto print = [&](int64_t count) {
+      auto [format, values] = fragment.load(line, local, count);
+      printLine(b, message.str() + format, values);
+    };
+    int64_t rest = table.columns % table.width;
+    if (rest == 0)
+      return print(table.width);
+    Value segment =
+        arith::RemUIOp::create(b, line, fragment.getConstant(table.segments));
+    auto isLast = [&](arith::CmpIPredicate predicate) {
+      return arith::CmpIOp::create(b, predicate, segment,
+                                   fragment.getConstant(table.segments - 1));
+    };
+    createGuarded(b, isLast(arith::CmpIPredicate::ne),
+                  [&] { print(table.width); });
+    createGuarded(b, isLast(arith::CmpIPredicate::eq), [&] { print(rest); });
   }
 };
 

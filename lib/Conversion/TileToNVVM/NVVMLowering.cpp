@@ -154,8 +154,17 @@ bool NVVMLowering::emitPrintf(ImplicitLocOpBuilder &b, StringRef format,
       LLVM::AddressOfOp::create(b, variables.getString(b.getLoc(), format));
   auto record = LLVM::LLVMStructType::getLiteral(
       b.getContext(), llvm::to_vector(values.getTypes()));
-  Value one = LLVM::ConstantOp::create(b, b.getI32IntegerAttr(1));
-  Value arguments = LLVM::AllocaOp::create(b, pointer, record, one);
+  Value arguments;
+  {
+    // In a loop, the stack would grow with each iteration.
+    OpBuilder::InsertionGuard guard(b);
+    auto kernel = b.getInsertionBlock()
+                      ->getParent()
+                      ->getParentOfType<FunctionOpInterface>();
+    b.setInsertionPointToStart(&kernel.getFunctionBody().front());
+    Value one = LLVM::ConstantOp::create(b, b.getI32IntegerAttr(1));
+    arguments = LLVM::AllocaOp::create(b, pointer, record, one);
+  }
   for (auto [i, value] : llvm::enumerate(values)) {
     Value field =
         LLVM::GEPOp::create(b, pointer, record, arguments,

@@ -13,7 +13,7 @@ from .._support.chips import find_chip
 from ..errors import CompileError
 from . import apart, processes
 from . import on_gpu as gpu
-from .check import CHIPS, FuzzFinding, Options, with_target
+from .check import CHIPS, FuzzFinding, Options, module_for
 from .generator import generate
 from .long_run import LongRun
 from .random_program import RandomProgram
@@ -90,7 +90,7 @@ def _find_gpu() -> tuple[str, ...]:
     "chips",
     multiple=True,
     callback=_chips,
-    help="By default three chips.",
+    help="By default four chips.",
 )
 @click.option(
     "--rotate", "rotates", is_flag=True, help="One chip a kernel, in rotation."
@@ -199,8 +199,7 @@ def _save(folder: pathlib.Path, program: RandomProgram, finding: FuzzFinding) ->
     files.write(stem.with_suffix(".py"), program.text)
     chip = finding.step.rpartition(" ")[2]
     if chip and finding.kind != "build":
-        module = with_target(program.kernel().build(), chip)
-        files.write(stem.with_suffix(".mlir"), str(module))
+        files.write(stem.with_suffix(".mlir"), str(module_for(program, chip)))
 
 
 main()

@@ -26,7 +26,7 @@ from . import on_gpu, reference
 from .data import copy_arguments
 from .random_program import RandomProgram
 
-CHIPS = ("sm_80", "sm_90a", "gfx942")
+CHIPS = ("sm_80", "sm_90a", "gfx942", "gfx950")
 
 #: Timing policies of the simulator.
 POLICIES = ("earliest", "latest", "random")
@@ -107,11 +107,14 @@ class Options:
     rotates: bool = False
     on_gpu: bool = False
 
-    def chips_of(self, seed: int) -> tuple[str, ...]:
+    def chips_of(self, program: RandomProgram) -> tuple[str, ...]:
         """The targets of a kernel."""
-        if not self.rotates:
-            return self.chips
-        return (self.chips[seed % len(self.chips)],)
+        chips = self.chips
+        if program.chips is not None:
+            chips = tuple(chip for chip in chips if chip in program.chips)
+        if not self.rotates or not chips:
+            return chips
+        return (chips[program.seed % len(chips)],)
 
 
 def check(program: RandomProgram, options: Options) -> list[FuzzFinding]:
@@ -137,17 +140,39 @@ def _check(program: RandomProgram, options: Options) -> Iterator[FuzzFinding]:
         reference.run(program, found)
         if message := difference(found, expected, exact=program.exact):
             yield FuzzFinding(seed, "reference", "", message)
-    if options.on_gpu:
-        for chip in options.chips_of(seed):
-            yield from _run_on_gpu(module, program, expected, chip)
-        return
-    for index, chip in enumerate(options.chips_of(seed)):
-        found = list(_compare_steps(module, program, expected, chip))
+    for index, chip in enumerate(options.chips_of(program)):
+        try:
+            own = module_for(program, chip, module)
+        except KernelError as error:
+            yield FuzzFinding(seed, "build", f"building for {chip}", str(error))
+            continue
+        if options.on_gpu:
+            yield from _run_on_gpu(own, program, expected, chip)
+            continue
+        found = list(_compare_steps(own, program, expected, chip))
         yield from found
         # A kernel for several chips is emitted for one of them, in rotation.
         is_due = options.emit_every and (seed // 3 + index) % options.emit_every == 0
         if is_due and not found:
-            yield from _emit(with_target(module, chip), seed, chip)
+            yield from _emit(with_target(own, chip), seed, chip)
+
+
+def module_for(
+    program: RandomProgram, chip: str, module: ir.Module | None = None
+) -> ir.Module:
+    """A kernel as written for a chip: a new module.
+
+    Args:
+        program: the kernel.
+        chip: a GPU.
+        module: the kernel as written for no chip, if it is known.
+
+    Raises:
+        KernelError: the frontend refuses the kernel.
+    """
+    if program.chips is not None:
+        return program.kernel().build(chip)
+    return with_target(module or program.kernel().build(), chip)
 
 
 def with_target(module: ir.Module, chip: str) -> ir.Module:

@@ -35,10 +35,38 @@ class ControlFlow:
         body = self.block(inner)
         if runs:
             scope.ready |= inner.ready
-        lines = [f"for {variable} in tl.range({bounds}{options}):", *indent(body)]
+        kind = "tl.pipelined" if stages and draft.chance(0.1) else "tl.range"
+        lines = [f"for {variable} in {kind}({bounds}{options}):", *indent(body)]
         if scope.depth == 0 and draft.chance(0.1):
             return self.around(lines, scope)
         return lines
+
+    def split(self, is_persistent: bool) -> Lines:
+        """A matmul of which several blocks compute a part each, and nothing else."""
+        draft = self._draft
+        trips = draft.choose(1, 2, 3, 5, 8)
+        stages = draft.choose("", ", num_stages=2", ", num_stages=3")
+        parts = "stream_k=True" if is_persistent else f"split_k={draft.choose(2, 3, 4)}"
+        bounds = f"{self._guards.maybe_dynamic(trips)}{stages}, {parts}"
+        rows, columns, depth = draft.rows, draft.columns, draft.depth
+        lhs = draft.shared((rows, depth), draft.dtype)
+        rhs = draft.shared((depth, columns), draft.dtype)
+        left = draft.source_array(draft.dtype, depth)
+        right = draft.source_array(draft.dtype, columns)
+        dtype = "i32" if draft.dtype == "i8" else "f32"
+        result = draft.result_array(dtype, (rows, columns))
+        return [
+            f"total = tl.zeros(({rows}, {columns}), tl.{dtype})",
+            f"for k in tl.range({bounds}):",
+            *indent(
+                [
+                    f"tl.copy({left}[t * {rows}, k * {depth}], {lhs.name})",
+                    f"tl.copy({right}[k * {depth}, t * {columns}], {rhs.name})",
+                    f"total = tl.gemm({lhs.name}, {rhs.name}, total)",
+                ]
+            ),
+            f"tl.atomic_add(total, {result}[t * {rows}, 0])",
+        ]
 
     def around(self, lines: Lines, scope: Scope) -> Lines:
         """A while loop around a loop."""
@@ -123,11 +151,15 @@ class ControlFlow:
         most = 4 if draft.is_large else 3
         if not deep and draft.loops < most and draft.chance(0.12):
             return [self.loop(scope)]
+        if not deep and draft.chance(0.03):
+            return [self.unrolled(scope)]
         kinds = [
             *[self._transactions.matmul] * 5,
             *[self._transactions.read] * 4,
             self._transactions.batched,
             self._transactions.sparse_matmul,
+            self._transactions.small_matmul,
+            self._transactions.nibbles,
             self._transactions.softmax,
             self._transactions.recurrence,
             self._transactions.late,
@@ -135,6 +167,15 @@ class ControlFlow:
             self._transactions.split_guard,
         ]
         return draft.choose(*kinds)(scope)
+
+    def unrolled(self, scope: Scope) -> Lines:
+        """A loop that is unrolled when the kernel is built."""
+        draft = self._draft
+        draft.variables += 1
+        inner = scope.inside()
+        body = self.block(inner)
+        scope.ready |= inner.ready
+        return [f"for s{draft.variables} in tl.static_range(2):", *indent(body)]
 
     def guarded(self, scope: Scope) -> Lines:
         """A part of the body, or all of it, under a condition."""

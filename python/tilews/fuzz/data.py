@@ -10,6 +10,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ..language import types
+from ..language.memory.packed import pack_elements
+
 #: The dtype of each of the language's element types that kernels here use.
 DTYPES: dict[str, np.dtype] = {
     "f64": np.dtype("float64"),
@@ -21,6 +24,7 @@ DTYPES: dict[str, np.dtype] = {
     "e2m3": np.dtype(ml_dtypes.float6_e2m3fn),
     "e3m2": np.dtype(ml_dtypes.float6_e3m2fn),
     "e2m1": np.dtype(ml_dtypes.float4_e2m1fn),
+    "e8m0": np.dtype(ml_dtypes.float8_e8m0fnu),
     "i1": np.dtype(bool),
     "i4": np.dtype(ml_dtypes.int4),
     "u4": np.dtype(ml_dtypes.uint4),
@@ -34,6 +38,11 @@ DTYPES: dict[str, np.dtype] = {
     "i64": np.dtype("int64"),
     "index": np.dtype("int64"),
 }
+
+#: Element types of which two share a byte of an array.
+NIBBLES = {"i4": types.i4, "u4": types.u4, "e2m1": types.e2m1}
+#: What can be packed in bytes, by the type of numpy.
+PACKED = {dtype.numpy: dtype for dtype in (*NIBBLES.values(), types.e2m3, types.e3m2)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +68,8 @@ class Array:
         fill: ``small`` for integers from -3 to 3 (from 0 without sign), ``zeros``,
             ``ones``, ``random`` for 0 and 1, ``below N`` for integers from 0 to
             N - 1, or ``order N`` for the first N integers in random orders. ``pairs``
-            makes the metadata of sparse matmuls.
+            makes the metadata of sparse matmuls, ``powers`` scales, and ``packed T``
+            bytes with small integers of a type of 6 bits.
         divisor: of the innermost extent, as the annotation says.
         is_static: whether the annotation has the extents.
         gap: elements between two rows.
@@ -89,7 +99,12 @@ class Array:
         values: Any
         if self.fill == "pairs":
             return _pairs(random, shape, DTYPES[self.dtype])
-        if self.fill == "small":
+        if self.fill.startswith("packed"):
+            elements = (*shape[:-1], shape[-1] * 4 // 3)
+            return _packed(random.integers(-3, 4, elements), self.fill.split()[1])
+        if self.fill == "powers":
+            values = 2.0 ** random.integers(-1, 2, shape)
+        elif self.fill == "small":
             values = random.integers(-3, 4, shape)
             if self.dtype.startswith("u"):
                 values = abs(values)
@@ -104,8 +119,15 @@ class Array:
             values = np.concatenate(orders)[: math.prod(shape)].reshape(shape)
         else:
             values = np.full(shape, self.fill == "ones")
+        if self.dtype in NIBBLES:
+            return _packed(values, self.dtype)
         array = np.asarray(values).astype(np.float32).astype(DTYPES[self.dtype])
         return array[..., : self.shape[-1]]
+
+
+def _packed(values: np.ndarray, dtype: str) -> np.ndarray:
+    """The bytes of elements that share them."""
+    return pack_elements(values.astype(np.float32).astype(DTYPES[dtype]))
 
 
 def _pairs(

@@ -63,6 +63,8 @@ class Draft:
         self.epilogue: Lines = []
         self.busy: set[Shared] = set()
         self.exact = True
+        #: Chips that the kernel is built for one by one; None if they do not matter.
+        self.chips: tuple[str, ...] | None = None
         self.variables = 0
         self.loops = 0
         #: Most kernels are small: they are checked several times as fast.
@@ -120,13 +122,19 @@ class Draft:
             gap=self.choose(0, 0, 0, 0, 8, 16) if divisor > 4 else 0,
         )
 
-    def result_array(self, dtype: str, shape: tuple[int, ...]) -> str:
+    def require_chips(self, *chips: str) -> None:
+        """Has the kernel built for one of these chips, and for no other."""
+        self.chips = tuple(chip for chip in self.chips or chips if chip in chips)
+
+    def result_array(
+        self, dtype: str, shape: tuple[int, ...], fill: str = "zeros"
+    ) -> str:
         """An array that each tile writes its part of, along the first dimension."""
         ragged = self.choose(0, 0, 0, 2) if shape[0] > 4 else 0
         whole = (shape[0] * self.tiles - ragged, *shape[1:])
         divisor = self.choose(1, 8, 16)
         divisor = divisor if whole[-1] % divisor == 0 else 1
-        return self.add_array(dtype, whole, fill="zeros", divisor=divisor)
+        return self.add_array(dtype, whole, fill=fill, divisor=divisor)
 
     def shared(self, shape: tuple[int, ...], dtype: str) -> Shared:
         """A buffer that nothing else uses right now."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from .control_flow import ControlFlow
+from .data import Array
 from .draft import Draft, Lines, Scope, indent
 from .producers import Producers
 from .random_guards import GuardMaker
@@ -47,8 +48,11 @@ class _Generator:
         while len(extents) < most and draft.chance(0.3):
             extents.append(draft.choose(1, 2))
         blocks = draft.tiles = math.prod(extents)
-        body = self.tile_body()
-        lines: Lines = []
+        if draft.chance(0.05):
+            body = self._control_flow.split(is_persistent)
+        else:
+            body = self.tile_body()
+        lines = self.overlaps()
         places = ["x", "y", "z", "w"][: len(extents)]
         names = "t" if len(extents) == 1 else ", ".join(places)
         counts = ", ".join(map(str, extents))
@@ -57,7 +61,7 @@ class _Generator:
             blocks = draft.choose(1, 2, 2, 3)
             lines.append(f"tl.grid({blocks})")
         else:
-            lines.append(f"{names} = tl.grid({counts})")
+            lines += self.grid(names, counts, len(extents))
             lines += number
         lines += [
             f"{buffer.name} = tl.alloc_shared({buffer.shape}, "
@@ -65,7 +69,10 @@ class _Generator:
             for buffer, options in draft.buffers.items()
         ]
         if is_persistent:
-            head = f"for {names} in tl.persistent({counts}):"
+            order = ""
+            if len(extents) > 1 and draft.chance(0.3):
+                order = ", order='row', panel=2"
+            head = f"for {names} in tl.persistent({counts}{order}):"
             lines += [head, *indent([*number, *body])]
         else:
             lines += body
@@ -79,7 +86,26 @@ class _Generator:
             draft.threads,
             blocks,
             draft.exact,
+            draft.chips,
         )
+
+    def overlaps(self) -> Lines:
+        """Declares that two arrays may overlap, now and then."""
+        draft = self._draft
+        arrays = [p.name for p in draft.parameters if isinstance(p, Array)]
+        if len(arrays) < 2 or draft.chance(0.95):
+            return []
+        return [f"tl.may_alias({', '.join(draft.random.sample(arrays, 2))})"]
+
+    def grid(self, names: str, counts: str, rank: int) -> Lines:
+        """Sets the grid, and names the coordinates of the block."""
+        draft = self._draft
+        if rank == 1 and draft.chance(0.2):
+            return [f"tl.grid({counts})", f"{names} = tl.block_id(0)"]
+        order: Lines = []
+        if rank == 2 and draft.chance(0.3):
+            order = [draft.choose('tl.rasterize("col", panel=2)', "tl.use_swizzle(2)")]
+        return [*order, f"{names} = tl.grid({counts})"]
 
     def tile_body(self) -> Lines:
         """What is done for one tile of the output."""

@@ -135,13 +135,16 @@ class Producers:
         part = f"{array}[{ids}, 0:{columns}]"
         kind = draft.random.random()
         if kind < 0.4:
-            return [vector, f"tl.copy({part}, {buffer.name})"]
+            mask = draft.choose("", "", f", mask={ids}[:, None] > 5")
+            return [vector, f"tl.copy({part}, {buffer.name}{mask})"]
+        one = "1" if buffer.dtype[0] in "iu" else "1.0"
+        pad = "" if draft.chance(0.6) else f", pad={one}"
         if kind < 0.6:
-            return [vector, f"tl.store(tl.load({part}), {buffer.name})"]
+            return [vector, f"tl.store(tl.load({part}{pad}), {buffer.name})"]
         if kind < 0.8:
             load = (
                 f"tl.load({array}[{place}, 0], ({rows}, {columns}), "
-                f"mask={ids}[:, None] > 9)"
+                f"mask={ids}[:, None] > 9{pad})"
             )
             return [vector, f"tl.store({load}, {buffer.name})"]
         number = f"{size} = tl.load({table}[{scope.variable}]) - 3"

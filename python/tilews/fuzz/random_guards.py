@@ -56,6 +56,7 @@ class GuardMaker:
                 f"t + {variable} != 2",
                 f"{variable} != {draft.choose(0, 2, 14)}",
                 f"{variable} {draft.choose('==', '<=')} t",
+                f"{variable} != tl.num_blocks(0)",
             )
 
         condition = draft.choose(

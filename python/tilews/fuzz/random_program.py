@@ -26,6 +26,8 @@ class RandomProgram:
         threads: of a block.
         blocks: of the grid.
         exact: whether numpy computes exactly the same.
+        chips: what the frontend builds other kernels for, and the chips that can run
+            this one; None if it builds one kernel for all.
     """
 
     seed: int
@@ -34,6 +36,7 @@ class RandomProgram:
     threads: int
     blocks: int
     exact: bool
+    chips: tuple[str, ...] | None = None
 
     @property
     def name(self) -> str:

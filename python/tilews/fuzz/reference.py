@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ..language.memory.packed import unpack_elements
 from . import reference_values
-from .data import DTYPES
+from .data import DTYPES, NIBBLES, PACKED, Array, Number
 from .random_program import RandomProgram
 from .reference_values import NumpyTile
 
@@ -79,11 +80,11 @@ class NumpyRegion:
             inside &= exists.reshape(form)
         return tuple(places), inside
 
-    def read(self, shape: Sequence[int]) -> np.ndarray:
+    def read(self, shape: Sequence[int], pad: float = 0) -> np.ndarray:
         places, inside = self._places(self._full(shape))
         if not self.array.size:
-            return np.zeros(shape, self.array.dtype)
-        values = np.where(inside, self.array[places], self.array.dtype.type(0))
+            return np.full(shape, pad, self.array.dtype)
+        values = np.where(inside, self.array[places], self.array.dtype.type(pad))
         return values.reshape(shape)
 
     def write(self, values: np.ndarray, mask: Any = True) -> None:
@@ -118,9 +119,12 @@ def _region(value: NumpyBuffer | NumpyRegion) -> NumpyRegion:
 
 _block = 0
 _blocks = 1
+_extents: tuple[int, ...] = (1,)
 
 
 def grid(*extents: int) -> Any:
+    global _extents
+    _extents = extents
     ids = []
     rest = _block
     for extent in extents:
@@ -129,14 +133,34 @@ def grid(*extents: int) -> Any:
     return ids[0] if len(ids) == 1 else tuple(ids)
 
 
-def persistent(*extents: int) -> Iterator[Any]:
+def block_id(axis: int) -> int:
+    ids = grid(*_extents)
+    return int(ids[axis] if isinstance(ids, tuple) else ids)
+
+
+def num_blocks(axis: int) -> int:
+    return _extents[axis]
+
+
+def rasterize(order: str, panel: int) -> None:
+    """No block depends on another one."""
+
+
+def use_swizzle(panel: int) -> None:
+    """As :func:`rasterize`."""
+
+
+def persistent(*extents: int, order: str = "", panel: int = 0) -> Iterator[Any]:
     places = itertools.product(*map(builtins.range, reversed(extents)))
     for place in list(places)[_block::_blocks]:
         yield place[0] if len(place) == 1 else place[::-1]
 
 
-def range(*bounds: Any, num_stages: int | None = None) -> builtins.range:
+def range(*bounds: Any, **schedule: Any) -> builtins.range:
     return builtins.range(*map(int, bounds))
+
+
+pipelined = static_range = range
 
 
 def run(program: RandomProgram, arguments: Sequence[Any]) -> None:
@@ -145,10 +169,22 @@ def run(program: RandomProgram, arguments: Sequence[Any]) -> None:
     names = {**DTYPES, **vars(reference_values), **globals()}
     function = program.function(types.SimpleNamespace(**names))
     _blocks = program.blocks
-    values = [NumpyBuffer(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    values = [
+        _argument(*each) for each in zip(program.parameters, arguments, strict=True)
+    ]
     with np.errstate(all="ignore"), contextlib.suppress(StopIteration):
         for _block in builtins.range(_blocks):
             function(*values)
+
+
+def _argument(parameter: Array | Number, value: Any) -> Any:
+    """What a parameter is in the kernel."""
+    if not isinstance(parameter, Array):
+        return value
+    if parameter.dtype in NIBBLES:
+        # Such arrays are read only.
+        value = unpack_elements(value, NIBBLES[parameter.dtype])
+    return NumpyBuffer(value)
 
 
 # --- Memory -----------------------------------------------------------------------
@@ -164,12 +200,17 @@ def view(buffer: NumpyBuffer, shape: Sequence[int]) -> NumpyBuffer:
     return NumpyBuffer(buffer.array.reshape(shape))
 
 
-def copy(source: NumpyBuffer | NumpyRegion, dest: NumpyBuffer | NumpyRegion) -> None:
+def copy(
+    source: NumpyBuffer | NumpyRegion,
+    dest: NumpyBuffer | NumpyRegion,
+    *,
+    mask: Any = True,
+) -> None:
     source, dest = _region(source), _region(dest)
     # A slice of the source may have a run-time size, which is that of nothing else.
     shape = dest.shape if source.array.ndim == dest.array.ndim else source.shape
     values = source.read(shape or source.shape or ())
-    dest.write(values)
+    dest.write(np.where(mask, values, values.dtype.type(0)))
 
 
 def load(
@@ -177,13 +218,14 @@ def load(
     shape: Sequence[int] | None = None,
     *,
     mask: Any = True,
+    pad: float = 0,
 ) -> Any:
     source = _region(source)
     shape = shape or source.shape
     if shape is None:
         return source.array[tuple(source.starts)]
-    values = source.read(shape)
-    return np.where(mask, values, values.dtype.type(0)).view(NumpyTile)
+    values = source.read(shape, pad)
+    return np.where(mask, values, values.dtype.type(pad)).view(NumpyTile)
 
 
 def store(value: Any, dest: NumpyBuffer | NumpyRegion, *, mask: Any = True) -> None:
@@ -219,47 +261,79 @@ def _update(
     return found.reshape(shape).view(NumpyTile)
 
 
-def atomic_add(value: Any, dest: NumpyRegion, *, mask: Any = True) -> Any:
+def atomic_add(value: Any, dest: NumpyRegion, *, mask: Any = True, **order: str) -> Any:
     return _update(np.add, value, dest, mask)
 
 
-def atomic_max(value: Any, dest: NumpyRegion, *, mask: Any = True) -> Any:
+def atomic_max(value: Any, dest: NumpyRegion, *, mask: Any = True, **order: str) -> Any:
     return _update(np.maximum, value, dest, mask)
 
 
-def atomic_min(value: Any, dest: NumpyRegion, *, mask: Any = True) -> Any:
+def atomic_min(value: Any, dest: NumpyRegion, *, mask: Any = True, **order: str) -> Any:
     return _update(np.minimum, value, dest, mask)
 
 
-def atomic_or(value: Any, dest: NumpyRegion, *, mask: Any = True) -> Any:
+def atomic_and(value: Any, dest: NumpyRegion, *, mask: Any = True, **order: str) -> Any:
+    return _update(np.bitwise_and, value, dest, mask)
+
+
+def atomic_or(value: Any, dest: NumpyRegion, *, mask: Any = True, **order: str) -> Any:
     return _update(np.bitwise_or, value, dest, mask)
 
 
-def atomic_xor(value: Any, dest: NumpyRegion, *, mask: Any = True) -> Any:
+def atomic_xor(value: Any, dest: NumpyRegion, *, mask: Any = True, **order: str) -> Any:
     return _update(np.bitwise_xor, value, dest, mask)
 
 
-def atomic_exchange(value: Any, dest: NumpyRegion, *, mask: Any = True) -> Any:
+def atomic_exchange(
+    value: Any, dest: NumpyRegion, *, mask: Any = True, **order: str
+) -> Any:
     return _update(lambda old, new: new, value, dest, mask)
 
 
-def atomic_cas(expected: Any, value: Any, dest: NumpyRegion) -> Any:
+def atomic_cas(expected: Any, value: Any, dest: NumpyRegion, **order: str) -> Any:
     return _update(lambda old, new: new if old == expected else old, value, dest)
+
+
+def atomic_store(value: Any, dest: NumpyRegion, **order: str) -> None:
+    store(value, dest)
+
+
+def atomic_load(source: NumpyRegion, **order: str) -> Any:
+    return load(source)
+
+
+def fence(**order: str) -> None:
+    """Blocks run one after the other."""
+
+
+def may_alias(first: NumpyBuffer, second: NumpyBuffer) -> None:
+    """Arrays of random kernels do not overlap."""
+
+
+def device_assert(condition: Any, message: str) -> None:
+    assert np.all(condition), message
 
 
 # --- Matmuls ------------------------------------------------------------------
 
 
-def _matrix(value: NumpyBuffer | NumpyRegion | NumpyTile) -> np.ndarray:
+def _matrix(
+    value: NumpyBuffer | NumpyRegion | NumpyTile, packed: np.dtype | None = None
+) -> np.ndarray:
+    """An operand, whose bytes may have elements of a type packed in them."""
     if isinstance(value, NumpyRegion):
-        return value.read(value.shape or ())
-    return np.asarray(value.array if isinstance(value, NumpyBuffer) else value)
+        found = value.read(value.shape or ())
+    else:
+        found = np.asarray(value.array if isinstance(value, NumpyBuffer) else value)
+    return found if packed is None else unpack_elements(found, PACKED[packed])
 
 
-def _scaled(matrix: np.ndarray, scales: np.ndarray | None) -> np.ndarray:
+def _scaled(matrix: np.ndarray, scale: Any) -> np.ndarray:
     """A matrix whose blocks are multiplied by their scales."""
-    if scales is None:
+    if scale is None:
         return matrix
+    scales = _matrix(scale)
     for axis in (0, 1):
         scales = np.repeat(scales, matrix.shape[axis] // scales.shape[axis], axis)
     return matrix * np.asarray(scales).astype(np.float64)
@@ -273,10 +347,13 @@ def gemm(
     transpose_lhs: bool = False,
     transpose_rhs: bool = False,
     clear: bool = False,
-    lhs_scale: np.ndarray | None = None,
-    rhs_scale: np.ndarray | None = None,
+    lhs_scale: Any = None,
+    rhs_scale: Any = None,
+    lhs_type: np.dtype | None = None,
+    rhs_type: np.dtype | None = None,
 ) -> NumpyTile:
-    a, b = (_matrix(x).astype(np.float64) for x in (lhs, rhs))
+    a, b = _matrix(lhs, lhs_type), _matrix(rhs, rhs_type)
+    a, b = a.astype(np.float64), b.astype(np.float64)
     a, b = _scaled(a, lhs_scale), _scaled(b, rhs_scale)
     a = np.swapaxes(a, -1, -2) if transpose_lhs else a
     product = a @ (np.swapaxes(b, -1, -2) if transpose_rhs else b)

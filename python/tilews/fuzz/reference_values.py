@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -64,6 +65,23 @@ def permute(value: NumpyTile, *axes: int) -> NumpyTile:
     return _tile(np.transpose(value, axes))
 
 
+def iota(shape: Sequence[int], axis: int) -> NumpyTile:
+    return _tile(np.indices(shape)[axis], np.int32)
+
+
+def broadcast_to(value: NumpyTile, shape: Sequence[int]) -> NumpyTile:
+    return _tile(np.broadcast_to(value, shape))
+
+
+def with_layout(value: NumpyTile, layout: str) -> NumpyTile:
+    return value
+
+
+def histogram(value: NumpyTile, bins: int, mask: Any = True) -> NumpyTile:
+    counted = np.asarray(value)[np.broadcast_to(mask, value.shape)]
+    return _tile(np.bincount(counted, minlength=bins), np.int32)
+
+
 def expand_dims(value: NumpyTile, axis: int) -> NumpyTile:
     return _tile(np.expand_dims(value, axis))
 
@@ -94,6 +112,21 @@ maximum, minimum, exp2 = np.maximum, np.minimum, np.exp2
 fmax, fmin, abs, sqrt = np.fmax, np.fmin, np.abs, np.sqrt
 floor, ceil, trunc, round = np.floor, np.ceil, np.trunc, np.round
 isnan, isinf, isfinite = np.isnan, np.isinf, np.isfinite
+exp, expm1, log, log2, log10 = np.exp, np.expm1, np.log, np.log2, np.log10
+log1p, sin, cos, tan, tanh, pow = np.log1p, np.sin, np.cos, np.tan, np.tanh, np.power
+
+
+def sigmoid(value: NumpyTile) -> NumpyTile:
+    return _tile(1 / (1 + np.exp(-value)))
+
+
+def rsqrt(value: NumpyTile) -> NumpyTile:
+    return _tile(1 / np.sqrt(value))
+
+
+def erf(value: NumpyTile) -> NumpyTile:
+    values = [math.erf(each) for each in value.ravel()]
+    return _tile(np.reshape(np.array(values), value.shape))
 
 
 def where(condition: Any, if_true: Any, if_false: Any) -> NumpyTile:
@@ -364,3 +397,11 @@ def randint(seed: int, counters: NumpyTile) -> NumpyTile:
 def rand(seed: int, counters: NumpyTile) -> NumpyTile:
     bits = np.asarray(randint(seed, counters)).view(np.uint32) >> 8
     return _tile(bits.astype(np.float32) * np.float32(2.0**-24))
+
+
+def randn(seed: int, counters: NumpyTile) -> NumpyTile:
+    """Normal numbers by the method of Box and Muller."""
+    words = philox(seed, counters)
+    first, second = (np.asarray(word).view(np.uint32) for word in words[:2])
+    radius = np.sqrt(-2.0 * np.log(((first >> 8) + 1.0) * 2.0**-24))
+    return _tile(radius * np.cos(2.0 * math.pi * (second >> 8) * 2.0**-24), np.float32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .data import DTYPES
 from .draft import LONGEST, Draft, Lines, Scope, Shared, indent
 from .operations.memory_operations import MemoryOperations
+from .operations.small_elements import SmallElements
 from .operations.value_operations import ValueOperations
 from .producers import Producers
 from .random_guards import GuardMaker
@@ -19,6 +20,7 @@ class Transactions:
         self._guards = guards
         self._values = ValueOperations(draft)
         self._memory = MemoryOperations(draft)
+        self._small = SmallElements(draft)
 
     def prelude(self, scope: Scope) -> Lines:
         """A tile that is filled before a loop."""
@@ -103,6 +105,15 @@ class Transactions:
         acc = draft.accumulator((rows, draft.columns), sums)
         value = f"tl.gemm_sp({lhs.name}, {metadata}, {rhs}, {acc}{options})"
         return [*units, [f"{acc} = {value}"]]
+
+    def small_matmul(self, scope: Scope) -> list[Lines]:
+        """A matmul of fp8, fp6 and fp4, with scales of 32 elements."""
+        return self._small.matmul(scope)
+
+    def nibbles(self, scope: Scope) -> list[Lines]:
+        """A chain of operations on elements of which two share a byte."""
+        copy, load, shape = self._small.read(scope)
+        return [copy, self.chain(load, shape)]
 
     def scales(self, left: bool, right: bool, scope: Scope) -> str:
         """Options of a matmul with a factor for each block of an operand."""

@@ -273,17 +273,13 @@ def _take_part(value: Tile, axis: int, bounds: slice) -> Tile:
     unit = math.gcd(start, size, extent)
     if unit == size:
         return equal_part(value, axis, size, start // size)
-    # The dialect has equal parts only. This module is one that cat() is made of.
-    from .composed import joining
+    # The dialect has equal parts only. This module is one that these are made of.
+    from .composed import joining, resizing
 
     if size // unit > joining.MAX_PARTS:
-        raise LanguageError(
-            f"the part {start}:{stop} of dimension {axis}, which has extent {extent}, "
-            f"is put together of {size // unit} parts of {unit}, expected at most "
-            f"{joining.MAX_PARTS}",
-            "store the fragment to shared memory, and load the part of the buffer: "
-            "tl.load(S[:, 1:100])",
-        )
+        shape, first = [*value.shape], [0] * value.ndim
+        shape[axis], first[axis] = size, start
+        return resizing.resize(value, shape, start=first)
     places = range(start // unit, stop // unit)
     return joining.cat([equal_part(value, axis, unit, i) for i in places], axis)
 

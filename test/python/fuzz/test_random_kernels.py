@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 
+import tilews.language as tl
 from tilews import ir, passes, sim
 from tilews.errors import CompileError
 from tilews.fuzz import check as checking
@@ -28,7 +29,30 @@ OPTIONS = Options(reference_every=5, emit_every=32, rotates=True)
 
 
 #: Seeds of kernels that the verifier can neither prove nor refute, and what it says.
-UNVERIFIED = {121: "the proof was given up after 60 million steps"}
+UNVERIFIED = {
+    43: "slot 0 in phase 0 is waited for before it was committed",
+    91: "slot 0 in phase 0 is waited for before it was committed",
+    99: "slot 1 is filled and never waited for",
+    146: "more than 63 slots",
+    266: "slot 0 in phase 0 is waited for before it was committed",
+}
+
+#: What no random kernel uses, and why.
+UNUSED = {
+    **dict.fromkeys(
+        ("Buffer", "BufferRegion", "Channel", "Cursor", "DType", "Scalar", "Tile"),
+        "a class",
+    ),
+    "constexpr": "an annotation",
+    **dict.fromkeys(
+        ("channel", "role", "role_registers", "slot", "specialize"),
+        "schedules by hand: random mutants and enumerated schedules have them",
+    ),
+    **dict.fromkeys(
+        ("e4m3fnuz", "e5m2fnuz"), "types of gfx942, for which tl.e4m3 stands"
+    ),
+    "print": "has no result",
+}
 
 
 @pytest.mark.unverified
@@ -88,6 +112,34 @@ def test_kernels_have_what_schedules_get_wrong():
         "x, y, z, w = tl.grid(", "tl.zeros((2, ", "tl.gemm_sp(",
     ):  # fmt: skip
         assert feature in text, feature
+
+
+def test_kernels_use_the_whole_language():
+    text = "".join(generate(seed).text for seed in range(2000))
+    used = set(re.findall(r"tl\.(\w+)", text))
+    assert set(dir(tl)) - used == UNUSED.keys()
+
+
+def test_small_matmuls_have_all_forms():
+    text = "".join(generate(seed).text for seed in range(2000))
+    for feature in (
+        "lhs_type=tl.e2m3", "rhs_type=tl.e3m2", "rhs_scale=tl.load(", "lhs_scale=S",
+        "tl.u4]", "tl.i4]", "split_k=", "stream_k=True", 'order="acq_rel"', "scope=",
+        "pad=1", "S1[ids",
+    ):  # fmt: skip
+        assert feature in text, feature
+
+
+def test_kernels_for_some_chips_are_built_for_each():
+    """The frontend converts operands of fp6 and fp4 where it has to."""
+    programs = [each for each in map(generate, range(400)) if "_type=" in each.text]
+    by_chip = {
+        chip: ["_type = " in str(checking.module_for(each, chip)) for each in programs]
+        for chip in ("gfx950", "sm_90a")
+    }
+    assert any(by_chip["gfx950"]) and not any(by_chip["sm_90a"])
+    program = programs[by_chip["gfx950"].index(True)]
+    assert check(program, Options(emit_every=0)) == []
 
 
 def find_pipelined_seed() -> int:

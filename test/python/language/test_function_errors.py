@@ -32,11 +32,11 @@ def test_fragments_that_are_put_together_fit():
     def no_pair(A: tl.Tensor["M", tl.f16]):
         return tl.split(tl.zeros((8, 4), tl.f16))  # HERE
 
-    def no_power(A: tl.Tensor["M", tl.f16]):
-        return tl.sort(tl.zeros((8, 12), tl.f16))  # HERE
+    def no_axis(A: tl.Tensor["M", tl.f16]):
+        return tl.sort(tl.zeros((8, 12), tl.f16), 2)  # HERE
 
-    def three(A: tl.Tensor["M", tl.f16]):
-        return tl.topk(tl.zeros((8, 16), tl.f16), 3)  # HERE
+    def more(A: tl.Tensor["M", tl.f16]):
+        return tl.topk(tl.zeros((8, 16), tl.f16), 17)  # HERE
 
     but_for = "tl.cat: expected shapes that are equal but for axis"
     broadcast = "repeat the smaller one with tl.broadcast_to"
@@ -55,30 +55,22 @@ def test_fragments_that_are_put_together_fit():
     check(place, "tl.cat: the axis is an integer from -1 to 0, found")
     check(no_tuple, "tl.stack: expected a tuple of fragments, found a fragment")
     check(no_pair, "tl.split: expected a last extent of 2, found shape (8, 4)")
-    check(no_power, "tl.sort: the extent of axis 1 is a power of two, found 12")
-    check(three, "tl.topk: k is a power of two, found 3")
+    check(no_axis, "tl.sort: the axis is an integer from -2 to 1, found")
+    check(more, "tl.topk: k is an integer from 1 to 16, found")
 
 
-def test_flips_and_reverse_scans():
+def test_flips():
     def flipped(A: tl.Tensor["M", tl.f16]):
         return tl.flip(tl.zeros((8, 4), tl.f16), 2)  # HERE
 
     def no_fragment(A: tl.Tensor["M", tl.f16]):
         return tl.flip(A)  # HERE
 
-    def prime(A: tl.Tensor["M", tl.f16]):
-        zeros = tl.zeros((8, 67), tl.f16)
-        return tl.scan(zeros, lambda a, b: a * b, 1, reverse=True)  # HERE
-
     check(flipped, "tl.flip: the axis is an integer from -2 to 1, found")
     check(no_fragment, "tl.flip: expected a fragment, found")
-    check(prime, "tl.scan: extent 67 has the prime factor 67, expected none above 64")
 
 
 def test_parts_of_fragments():
-    def unequal(A: tl.Tensor["M", tl.f16]):
-        return tl.zeros((8, 300), tl.f16)[:, 1:100]  # HERE
-
     def beyond(A: tl.Tensor["M", tl.f16]):
         return tl.zeros((8, 6), tl.f16)[4:12]  # HERE
 
@@ -100,10 +92,6 @@ def test_parts_of_fragments():
     def too_many(A: tl.Tensor["M", tl.f16]):
         return tl.zeros((8, 6), tl.f16)[0, 0, 0]  # HERE
 
-    pieces = "is put together of 99 parts of 1, expected at most 64"
-    hint = "store the fragment to shared memory, and load the part of the buffer"
-    text = f"the part 1:100 of dimension 1, which has extent 300, {pieces}"
-    check(unequal, text, hint)
     for kernel, part in ((beyond, "4:12"), (empty, "4:4")):
         place = "is empty or not within dimension 0, which has extent"
         check(
@@ -185,9 +173,6 @@ def test_reductions_and_scans_with_a_function():
     def results(A: tl.Tensor["M", tl.f16]):
         tl.reduce(tl.zeros((8,), tl.f16), lambda a, b: (a, b))  # HERE
 
-    def prime(A: tl.Tensor["M", tl.f16]):
-        tl.reduce(tl.zeros((67,), tl.f16), lambda a, b: a + b)  # HERE
-
     def shapes(A: tl.Tensor["M", tl.f16]):
         pair = tl.zeros((8,), tl.f16), tl.zeros((4,), tl.f16)
         tl.scan(pair, lambda a, b, c, d: (a, b))  # HERE
@@ -208,7 +193,6 @@ def test_reductions_and_scans_with_a_function():
     check(names, "name 'c' is not defined")
     check(of_one, "<lambda>: too many positional arguments")
     check(results, "the function has to return f16 as it takes, found a fragment")
-    check(prime, "tl.reduce: extent 67 has the prime factor 67, expected none above 64")
     check(shapes, "tl.scan: expected fragments of one shape, found (8,) and (4,)")
     for kernel in (initial, unwanted):
         check(kernel, "an exclusive scan with a function takes initial=, and no other")

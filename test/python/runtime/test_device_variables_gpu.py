@@ -47,11 +47,16 @@ def run(tmp_path, *arguments, **variables):
     )
 
 
-def test_prints_name_block_and_element(tmp_path):
+def test_prints_name_block_and_elements(tmp_path):
     lines = run(tmp_path).stdout.splitlines()
-    assert sorted(lines) == sorted(
-        f"block ({i // 128}, 0, 0): x ({i % 128}) {i}" for i in range(256)
-    )
+    expected = [
+        f"block ({i // 128}, 0, 0): x ({i % 128}:{i % 128 + 8})"
+        + "".join(f" {number:12g}" for number in range(i, i + 8))
+        for i in range(0, 256, 8)
+    ]
+    assert sorted(lines) == sorted(expected)
+    first = [line for line in lines if line.startswith("block (0,")]
+    assert first == expected[:16]  # One thread prints a block's lines in order.
 
 
 def test_the_limit_is_obeyed(tmp_path):

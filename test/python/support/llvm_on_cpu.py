@@ -1,8 +1,9 @@
 """Runs the LLVM IR of a kernel for NVIDIA on the CPU: one block, thread by thread.
 
 Address spaces and attributes of the target are removed, and functions in C stand for
-NVIDIA's intrinsics, as the PTX ISA describes the instructions. A kernel must not
-exchange values between threads: barriers do nothing. Tensor maps are ordinary pointers.
+NVIDIA's intrinsics, as the PTX ISA describes the instructions. A kernel that exchanges
+values between threads runs on as many threads of the CPU; otherwise barriers do
+nothing. Tensor maps are ordinary pointers.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ctypes
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,11 +72,20 @@ def _stubs() -> str:
     lines = [
         "#include <stdint.h>",
         _TRUNCATE,
-        "int32_t thread;",
+        "#include <pthread.h>",
+        "__thread int32_t thread;",
+        "void set_thread(int32_t number) { thread = number; }",
         "int32_t llvm_nvvm_read_ptx_sreg_tid_x(void) { return thread; }",
         "int32_t llvm_nvvm_read_ptx_sreg_ctaid_x(void) { return 0; }",
-        # No thread reads what another one writes.
-        "void llvm_nvvm_barrier_cta_sync_aligned_all(int32_t id) {}",
+        "static int together;",
+        "static pthread_barrier_t barrier;",
+        "void start_together(uint32_t threads) {",
+        "  together = 1;",
+        "  pthread_barrier_init(&barrier, 0, threads);",
+        "}",
+        "void llvm_nvvm_barrier_cta_sync_aligned_all(int32_t id) {",
+        "  if (together) pthread_barrier_wait(&barrier);",
+        "}",
         _APPROXIMATION,
     ]
     for name, (to, from_, low, high, nan) in _CONVERSIONS.items():
@@ -95,12 +106,15 @@ def _retarget(text: str) -> str:
     text = text.replace("ptx_kernel ", "")
     text = re.sub(r" byval\(\[16 x i64\]\) align 64", "", text)
     text = re.sub(r"^.*asm sideeffect .*prefetch\.tensormap.*$", "", text, flags=re.M)
+    text = text.replace("@vprintf", "@device_printf")
     text = re.sub(r" addrspace\(\d+\)", "", text)
     text = re.sub(r"addrspacecast ptr (\S+) to ptr", r"bitcast ptr \1 to ptr", text)
     text = re.sub(
         r"@llvm\.nvvm\.[\w.]+", lambda match: match[0].replace(".", "_"), text
     )
     text = re.sub(r'"(target-cpu|target-features|nvvm\.\w+)"="[^"]*"', "", text)
+    # A group without attributes is an error.
+    text = re.sub(r"^(attributes #\d+ =) \{\s*\}", r"\1 { nounwind }", text, flags=re.M)
     # What no C function promises.
     return text.replace(" speculatable", "").replace(" immarg", "")
 
@@ -126,12 +140,17 @@ class KernelOnCpu:
         )
         self.library = ctypes.CDLL(str(library))
         self._kernel = getattr(self.library, name)
-        self._thread = ctypes.c_int32.in_dll(self.library, "thread")
 
     def __call__(
-        self, threads: int, arguments: Sequence[np.ndarray | np.int64 | int]
+        self,
+        threads: int,
+        arguments: Sequence[np.ndarray | np.int64 | int],
+        together: bool = False,
     ) -> None:
-        """Runs all threads of block 0. Integers have 32 bits, or 64 as `np.int64`."""
+        """Runs all threads of block 0. Integers have 32 bits, or 64 as `np.int64`.
+
+        Threads run `together` if they wait for each other, else one after the other.
+        """
         values = [
             ctypes.c_int32(argument)
             if isinstance(argument, int)
@@ -140,6 +159,18 @@ class KernelOnCpu:
             else ctypes.c_void_p(argument.ctypes.data)
             for argument in arguments
         ]
-        for thread in range(threads):
-            self._thread.value = thread
+
+        def run(thread: int) -> None:
+            self.library.set_thread(thread)
             self._kernel(*values)
+
+        if not together:
+            for thread in range(threads):
+                run(thread)
+            return
+        self.library.start_together(threads)
+        running = [threading.Thread(target=run, args=[i]) for i in range(threads)]
+        for each in running:
+            each.start()
+        for each in running:
+            each.join()

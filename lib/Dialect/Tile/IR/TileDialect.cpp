@@ -219,7 +219,7 @@ static LogicalResult verifyBytes(Operation *op, StringRef name,
 
 static LogicalResult verifyOffset(Operation *op, Attribute value) {
   if (!isa<AllocSharedOp, ChannelOp, MBarrierOp, ReduceOp, ScanOp, FlipOp,
-           ConvertLayoutOp, ReshapeOp, AtomicOpInterface>(op))
+           ConvertLayoutOp, ReshapeOp, PrintOp, AtomicOpInterface>(op))
     return op->emitError("'tile.offset' belongs on an operation that needs "
                          "shared memory");
   return verifyBytes(op, TileDialect::kOffset, value);

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..draft import LONGEST, Draft, Lines, Scope
 
 #: Updates whose results do not depend on their order.
-_UPDATES = ("add", "add", "max", "min", "or", "xor")
+_UPDATES = ("add", "add", "max", "min", "or", "xor", "and")
 
 
 class MemoryOperations:
@@ -20,7 +20,8 @@ class MemoryOperations:
         x = self._name("w")
         write = draft.choose(
             self._scatter, self._masked, self._ragged, self._atomic_scatter,
-            self._update, self._update, self._exchange, self._count,
+            self._update, self._update, self._exchange, self._count, self._shared,
+            self._message,
         )  # fmt: skip
         return [f"{x} = {load}", *write(x, shape, scope)]
 
@@ -36,10 +37,23 @@ class MemoryOperations:
         # Some are negative.
         return f"{ids} = tl.load({place}, ({rows},)) - 2", ids
 
-    def _private(self, dtype: str, rows: int, columns: int) -> str:
+    def _private(self, dtype: str, rows: int, columns: int, update: str) -> str:
         """An array with a matrix for each tile."""
         shape = (self._draft.tiles, rows, columns)
-        return self._draft.add_array(dtype, shape, fill="zeros")
+        return self._draft.add_array(dtype, shape, fill=self._start(update))
+
+    def _start(self, update: str) -> str:
+        """What an array has before it is updated."""
+        return "below 64" if update == "and" else "zeros"
+
+    def _order(self) -> str:
+        """Options of an update: rarely an order or a scope."""
+        draft = self._draft
+        if draft.chance(0.85):
+            return ""
+        order = draft.choose("relaxed", "acquire", "release", "acq_rel")
+        scope = draft.choose("", "block", "device", "system")
+        return f', order="{order}"' + (f', scope="{scope}"' if scope else "")
 
     def _mask(self, x: str, shape: tuple[int, ...], scope: Scope) -> tuple[Lines, str]:
         """A mask of a fragment's elements, rows or columns."""
@@ -60,7 +74,7 @@ class MemoryOperations:
         """A store of rows at indices, which all differ."""
         rows, columns = shape
         line, ids = self._indices(rows, scope, f"order {rows}")
-        result = self._private("f32", rows, columns)
+        result = self._private("f32", rows, columns, "store")
         return [line, f"tl.store({x}, {result}[t, {ids}, 0:{columns}])"]
 
     def _masked(self, x: str, shape: tuple[int, ...], scope: Scope) -> Lines:
@@ -89,7 +103,7 @@ class MemoryOperations:
         line, ids = self._indices(rows, scope, f"below {rows}")
         update = draft.choose(*_UPDATES)
         dtype = "f32" if update == "add" and draft.chance(0.5) else "i32"
-        result = self._private(dtype, rows, columns)
+        result = self._private(dtype, rows, columns, update)
         lines = [line]
         mask = ""
         if draft.chance(0.3):
@@ -98,7 +112,7 @@ class MemoryOperations:
             mask = f", mask={mask}"
         value = x if dtype == "f32" else f"{x}.to(tl.i32)"
         place = f"{result}[t, {ids}, 0:{columns}]"
-        return [*lines, f"tl.atomic_{update}({value}, {place}{mask})"]
+        return [*lines, f"tl.atomic_{update}({value}, {place}{mask}{self._order()})"]
 
     def _update(self, x: str, shape: tuple[int, ...], scope: Scope) -> Lines:
         """An update of a tile, whose old values are used."""
@@ -106,7 +120,7 @@ class MemoryOperations:
         rows, columns = shape
         update = draft.choose(*_UPDATES)
         dtype = draft.choose("f32", "i32", "i64") if update == "add" else "i32"
-        result = draft.result_array(dtype, shape)
+        result = draft.result_array(dtype, shape, self._start(update))
         lines: Lines = []
         mask = ""
         if draft.chance(0.3):
@@ -114,7 +128,7 @@ class MemoryOperations:
             mask = f", mask={mask}"
         value = x if dtype == "f32" else f"{x}.to(tl.{dtype})"
         place = f"{result}[t * {rows}:t * {rows} + {rows}, 0:{columns}]"
-        call = f"tl.atomic_{update}({value}, {place}{mask})"
+        call = f"tl.atomic_{update}({value}, {place}{mask}{self._order()})"
         return [*lines, *self._add_old(call, dtype, shape)]
 
     def _exchange(self, x: str, shape: tuple[int, ...], scope: Scope) -> Lines:
@@ -126,9 +140,9 @@ class MemoryOperations:
         value = x if dtype == "f32" else f"{x}.to(tl.{dtype})"
         place = f"{result}[t * {rows}:t * {rows} + {rows}, 0:{columns}]"
         if dtype != "f32" and draft.chance(0.5):
-            call = f"tl.atomic_cas(0, {value} + 1, {place})"
+            call = f"tl.atomic_cas(0, {value} + 1, {place}{self._order()})"
         else:
-            call = f"tl.atomic_exchange({value}, {place})"
+            call = f"tl.atomic_exchange({value}, {place}{self._order()})"
         return self._add_old(call, dtype, shape)
 
     def _add_old(self, call: str, dtype: str, shape: tuple[int, ...]) -> Lines:
@@ -153,4 +167,46 @@ class MemoryOperations:
         return [
             f"{old} = tl.atomic_{update}({value}, {counts}[t])",
             f"{log}[t, {scope.variable}] = {old}",
+        ]
+
+    def _shared(self, x: str, shape: tuple[int, ...], scope: Scope) -> Lines:
+        """Updates of shared memory at indices, of which some are the same."""
+        draft = self._draft
+        rows, columns = shape
+        buffer = draft.shared(shape, "i32")
+        line, ids = self._indices(rows, scope, f"below {rows + 3}")
+        update = draft.choose("add", "max", "or")
+        acc = draft.accumulator(shape)
+        value = f"tl.load({buffer.name}).to(tl.f32)"
+        return [
+            f"tl.store({draft.choose(0, 3)}, {buffer.name}[0:{rows}, 0:{columns}])",
+            line,
+            f"tl.atomic_{update}({x}.to(tl.i32), {buffer.name}[{ids}, 0:{columns}])",
+            f"{acc} = tl.clamp({acc} + {value}, -512.0, 512.0)",
+        ]
+
+    def _message(self, x: str, shape: tuple[int, ...], scope: Scope) -> Lines:
+        """Atomic stores and loads of a tile or an element, with fences between them."""
+        draft = self._draft
+        rows, columns = shape
+        found = self._name("m")
+        if draft.chance(0.5):
+            array = draft.result_array("i32", shape)
+            place = f"{array}[t * {rows}:t * {rows} + {rows}, 0:{columns}]"
+            value = f"{x}.to(tl.i32)"
+            acc = draft.accumulator(shape)
+            use = f"{acc} = tl.clamp({acc} + {found}.to(tl.f32), -512.0, 512.0)"
+        else:
+            place = f"{draft.add_array('i32', (draft.tiles,), fill='zeros')}[t]"
+            value = f"tl.sum({x}.to(tl.i32))"
+            log = draft.add_array("i32", (draft.tiles, LONGEST), fill="zeros")
+            use = f"{log}[t, {scope.variable}] = {found}"
+        order = draft.choose("", ', order="release"', ', order="relaxed"')
+        load = draft.choose("", ', order="acquire"', ', order="relaxed"')
+        between = draft.choose([], [], ["tl.fence()"], ['tl.fence(scope="system")'])
+        return [
+            f"tl.atomic_store({value}, {place}{order})",
+            *between,
+            f"{found} = tl.atomic_load({place}{load})",
+            use,
         ]

@@ -41,9 +41,31 @@ _ELEMENTWISE = (
     "({x}.to(tl.f64) * 3.0 - 1.0).to(tl.f32)",
     "tl.sqrt({x} * {x})",
     "{x}.to(tl.{dtype}).to(tl.f32)",
+    "tl.floor({x}.to(tl.{small}).to(tl.f32))",
+    "tl.exp2(tl.abs({x}) % 5.0).to(tl.e8m0).to(tl.f32)",
     "{x}.bitcast(tl.i32).bitcast(tl.f32)",
 )
+_SMALL = ("e4m3", "e5m2", "e2m1", "e2m3", "e3m2")
 _DTYPES = ("f16", "bf16", "f64", "i8", "i16", "i64", "u8", "u16", "u32", "u64")
+
+#: Functions whose last bits differ between chips. No value for an integer of at most
+#: BOUND is nearer to a tie than 0.003, so that the rounded results are the same.
+_FUNCTIONS = (
+    "tl.exp(tl.abs({x}) * -0.125) * 7.3",
+    "tl.expm1(tl.abs({x}) * -0.125) * 3.3",
+    "tl.log(tl.abs({x}) + 2.0) * 9.1",
+    "tl.log2(tl.abs({x}) + 3.0) * 5.2",
+    "tl.log10(tl.abs({x}) + 2.0) * 9.7",
+    "tl.log1p(tl.abs({x})) * 9.1",
+    "tl.sin({x}) * 8.1",
+    "tl.cos({x}) * 11.3",
+    "tl.tan({x} * 0.02) * 7.3",
+    "tl.tanh({x} * 0.125) * 5.2",
+    "tl.sigmoid({x} * 0.25) * 9.1",
+    "tl.erf({x} * 0.0625) * 4.1",
+    "tl.rsqrt(tl.abs({x}) + 1.0) * 7.1",
+    "tl.pow(tl.abs({x}) + 1.0, 0.75) * 8.1",
+)
 
 #: Operations of an integer type. The lowest six bits of the result count.
 _INTEGER = (
@@ -149,7 +171,8 @@ class ValueOperations:
             step = draft.choose(
                 self._elementwise, self._elementwise, self._integer, self._integer,
                 self._reduction, self._scan, self._reshape, self._join, self._order,
-                self._random, self._part,
+                self._random, self._part, self._function, self._repeat, self._place,
+                self._count,
             )  # fmt: skip
             before = len(chain.lines)
             step(chain)
@@ -168,8 +191,50 @@ class ValueOperations:
 
     def _elementwise(self, chain: _Chain) -> None:
         form = self._draft.choose(*_ELEMENTWISE)
-        dtype = self._draft.choose(*_DTYPES)
-        chain.define(form.format(x=chain.x, dtype=dtype))
+        dtype, small = self._draft.choose(*_DTYPES), self._draft.choose(*_SMALL)
+        chain.define(form.format(x=chain.x, dtype=dtype, small=small))
+
+    def _function(self, chain: _Chain) -> None:
+        """A function of which no bit depends on the chip, as it is rounded."""
+        value = self._draft.choose(*_FUNCTIONS).format(x=chain.x)
+        chain.define(f"tl.round({value})")
+
+    def _repeat(self, chain: _Chain) -> None:
+        """Coordinates, or a row or a column that is repeated."""
+        x, shape, axis = chain.x, chain.shape, self._axis(chain)
+        index = f"{x}[0]" if axis == 0 else f"{x}[:, 0][:, None]"
+        value = self._draft.choose(
+            f"tl.broadcast_to({index}, {shape})",
+            f"(tl.iota({shape}, {axis}) % 5).to(tl.f32)",
+        )
+        chain.define(f"{x} - {value}")
+
+    def _place(self, chain: _Chain) -> None:
+        """A layout that the kernel asks for, and a check that holds."""
+        draft = self._draft
+        if draft.chance(0.3):
+            chain.lines.append(
+                f"tl.device_assert(tl.abs({chain.x}) < 4096.0, 'too large')"
+            )
+        threads = draft.threads
+        values, columns = chain.size // threads, chain.shape[-1]
+        strides = draft.choose((values, 1), (1, threads))
+        # Neighbours fill whole rows, or rows whole groups of neighbours.
+        run = max(strides)
+        if values * threads != chain.size or min(run % columns, columns % run):
+            return
+        layout = f"({threads}, {values}):{strides}"
+        chain.define(f"tl.with_layout({chain.x} * 2.0, '{layout}')")
+
+    def _count(self, chain: _Chain) -> None:
+        """How often small integers occur, added to all elements or left alone."""
+        draft = self._draft
+        mask = draft.choose("", "", f", mask={chain.x} > 0.0")
+        counts = f"tl.histogram({chain.x}.to(tl.i32) & 7, 8{mask}).to(tl.f32)"
+        if draft.chance(0.5):
+            chain.define(counts, (8,))
+            return
+        chain.define(f"{chain.x} + tl.max({counts})")
 
     def _integer(self, chain: _Chain) -> None:
         """An operation of integers of some type, with sign or without."""
@@ -308,5 +373,6 @@ class ValueOperations:
             f"tl.floor(tl.rand({seed}, {counters}) * 8.0)",
             f"(tl.philox({seed}, {counters})[3] % 8).to(tl.f32)",
             f"tl.where(tl.rand({seed}, {counters}) < 0.5, 1.0, -1.0)",
+            f"tl.round(tl.randn({seed}, {counters}) * 3.0)",
         )
         chain.define(f"{chain.x} + tl.expand_dims({value}, {1 - axis})")

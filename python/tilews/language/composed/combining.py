@@ -2,29 +2,35 @@
 
 The elements along an axis are combined in a tree: an extent of 2^n takes n steps, each
 of which combines all neighbouring pairs at once. An extent with an odd prime factor p
-takes p - 1 steps for that factor. The function is applied to whole fragments.
+takes p - 1 steps for that factor. If p is large, the elements pass through shared
+memory, where the axis is padded to a power of two. The function is applied to whole
+fragments.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import LanguageError
 from ..arithmetic import as_value
+from ..math import where
 from ..shapes import (
     as_scalar,
     broadcast_to,
     check_axis,
     check_tile,
+    equal_part,
     flip,
+    iota,
     reshape,
 )
 from ..values import Tile, Value, describe
 from .joining import stack
+from .resizing import resize
 
-#: The largest prime factor of an extent that is taken apart.
+#: Extents with a larger prime factor are padded.
 MAX_FACTOR = 64
 
 _Tiles = tuple[Tile, ...]
@@ -45,7 +51,13 @@ def reduce_by(
         axis = check_axis(axis, len(shape), what)
         kept = (*shape[:axis], 1, *shape[axis + 1 :])
     combine = _checked(function, tiles, what)
-    for factor in _factors(tiles[0].shape[axis], what):
+    extent = tiles[0].shape[axis]
+    if _is_padded(extent):
+        # What comes before an element does not depend on the padding.
+        padded = _pad(tiles, axis)
+        scanned = _scan(padded, combine, axis)
+        tiles = tuple(equal_part(tile, axis, 1, extent - 1) for tile in scanned)
+    for factor in _prime_factors(tiles[0].shape[axis]):
         parts = _digits(tiles, axis, factor)
         tiles = parts[0]
         for part in parts[1:]:
@@ -66,15 +78,49 @@ def scan_by(
     combine = _checked(function, tiles, what)
     if reverse:
         tiles = tuple(flip(tile, axis) for tile in tiles)
-    scanned = tiles if initial is None else _repeat(initial, tiles, what)
-    scanned = _scan(tiles, scanned, combine, axis, what)
+    shape = tiles[0].shape
+    is_padded = _is_padded(shape[axis])
+    if is_padded:
+        tiles = _pad(tiles, axis)
+    scanned = _scan(tiles, combine, axis, exclusive=initial is not None)
+    if initial is not None:
+        start = _repeat(initial, tiles, what)
+        is_first = _is_first(tiles[0].shape, axis)
+        scanned = _choose(is_first, start, combine(start, scanned))
+    if is_padded:
+        scanned = tuple(resize(tile, shape) for tile in scanned)
     if reverse:
         scanned = tuple(flip(tile, axis) for tile in scanned)
     return scanned if isinstance(value, (tuple, list)) else scanned[0]
 
 
+def _is_padded(extent: int) -> bool:
+    """Whether an extent is too far from a power of two to be taken apart."""
+    return max(_prime_factors(extent), default=1) > MAX_FACTOR
+
+
+def _pad(tiles: _Tiles, axis: int) -> _Tiles:
+    """Fragments with zeros after their elements, up to a power of two."""
+    shape = list(tiles[0].shape)
+    shape[axis] = 1 << (shape[axis] - 1).bit_length()
+    return tuple(resize(tile, shape) for tile in tiles)
+
+
+def _is_first(shape: Sequence[int], axis: int) -> Any:
+    """Whether elements are the first ones along an axis."""
+    extents = [extent if dim == axis else 1 for dim, extent in enumerate(shape)]
+    return iota(extents, axis) == 0
+
+
+def _choose(condition: Any, if_true: _Tiles, if_false: _Tiles) -> _Tiles:
+    return tuple(
+        where(condition, one, other)
+        for one, other in zip(if_true, if_false, strict=True)
+    )
+
+
 def _scan(
-    totals: _Tiles, scanned: _Tiles, combine: _Combine, axis: int, what: str
+    tiles: _Tiles, combine: _Combine, axis: int, exclusive: bool = False
 ) -> _Tiles:
     """Scans blocks that grow to the whole axis.
 
@@ -83,10 +129,13 @@ def _scan(
 
     `scanned` has the scan within each block, and `totals` all elements of each block,
     along an axis of blocks. A step joins p blocks: it combines the total of the blocks
-    before with what is scanned in each.
+    before with what is scanned in each. Exclusively nothing comes before the first
+    element of a block, so that the total stands for it; the first element of all has
+    any value in the end.
     """
+    totals = scanned = tiles
     shape, size = totals[0].shape, 1
-    for factor in reversed(_factors(shape[axis], what)):
+    for factor in reversed(_prime_factors(shape[axis])):
         before = _digits(totals, axis, factor)
         count = shape[axis] // size // factor
         blocks = (*shape[:axis], count, factor, size, *shape[axis + 1 :])
@@ -103,7 +152,14 @@ def _scan(
                 )
                 for tile in total
             )
-            parts[place] = combine(spread, parts[place])
+            if exclusive and size == 1:
+                parts[place] = spread
+            elif exclusive:
+                is_first = _is_first(parts[place][0].shape, axis + 1)
+                joined = combine(spread, parts[place])
+                parts[place] = _choose(is_first, spread, joined)
+            else:
+                parts[place] = combine(spread, parts[place])
             total = combine(total, before[place])
         scanned = tuple(
             reshape(stack([part[n] for part in parts], axis + 1), shape)
@@ -161,17 +217,6 @@ def _repeat(initial: Any, tiles: _Tiles, what: str) -> _Tiles:
         as_value(value, tile.dtype, tile.shape)
         for value, tile in zip(values, tiles, strict=True)
     )
-
-
-def _factors(extent: int, what: str) -> list[int]:
-    factors = _prime_factors(extent)
-    if factors and factors[-1] > MAX_FACTOR:
-        raise LanguageError(
-            f"{what}: extent {extent} has the prime factor {factors[-1]}, expected "
-            f"none above {MAX_FACTOR}",
-            "load more elements with pad=, so that the extent is a power of two",
-        )
-    return factors
 
 
 def _prime_factors(number: int) -> list[int]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math as python_math
 from typing import Any, NamedTuple
 
-from ...errors import LanguageError
 from ..integers import check_integer
 from ..math import where
 from ..reductions import any as any_of
@@ -22,9 +21,10 @@ from ..shapes import (
     iota,
     reshape,
 )
-from ..types import u8
+from ..types import f32, u8
 from ..values import Scalar, Tile
 from .joining import stack
+from .resizing import resize
 
 
 def argmax(
@@ -100,21 +100,25 @@ def sort(value: Tile, axis: int = -1, descending: bool = False) -> Tile:
     Bitonic sort (Batcher: Sorting networks and their applications. AFIPS 1968): an
     extent of 2^n takes n (n + 1) / 2 rounds of comparisons.
 
+    Another extent is padded to one in shared memory.
+
     Args:
         value: a fragment.
-        axis: an axis whose extent is a power of two.
+        axis: the axis.
         descending: whether the largest element comes first.
 
     Raises:
-        LanguageError: the extent is no power of two, or the axis is out of range.
+        LanguageError: `value` is no fragment, or the axis is out of range.
 
     Example:
         >>> x = tl.arange(8) * 5 % 8  # 0, 5, 2, 7, 4, 1, 6, 3
         >>> tl.sort(x, descending=True)
         [7, 6, 5, 4, 3, 2, 1, 0]
     """
-    (result,) = _sort([check_tile(value, "tl.sort")], axis, descending, "tl.sort")
-    return result
+    value = check_tile(value, "tl.sort")
+    axis = check_axis(axis, value.ndim, "tl.sort")
+    (result,) = _sort([_pad(value, axis, descending)], axis, descending)
+    return _cut(result, value).to(value.dtype)
 
 
 def argsort(value: Tile, axis: int = -1, descending: bool = False) -> Sorted:
@@ -139,8 +143,39 @@ def argsort(value: Tile, axis: int = -1, descending: bool = False) -> Sorted:
 
 def _argsort(value: Tile, axis: int, descending: bool, what: str) -> Sorted:
     value = check_tile(value, what)
-    places = iota(value.shape, check_axis(axis, value.ndim, what))
-    return Sorted(*_sort([value, places], axis, descending, what))
+    axis = check_axis(axis, value.ndim, what)
+    padded = _pad(value, axis, descending)
+    values, indices = _sort([padded, iota(padded.shape, axis)], axis, descending)
+    return Sorted(_cut(values, value).to(value.dtype), _cut(indices, value))
+
+
+def _pad(value: Tile, axis: int, descending: bool) -> Tile:
+    """The fragment with elements that come last, up to a power of two."""
+    dtype, extent = value.dtype, value.shape[axis]
+    if not extent & (extent - 1):
+        return value
+    if dtype.is_float:
+        pad = -python_math.inf if descending else python_math.nan
+    elif descending:
+        pad = 0 if dtype.is_unsigned or dtype.is_bool else -(1 << (dtype.bits - 1))
+    else:
+        signed = not dtype.is_unsigned and not dtype.is_bool
+        pad = (1 << (dtype.bits - signed)) - 1
+    shape = [*value.shape]
+    shape[axis] = 1 << extent.bit_length()
+    if dtype.is_float and dtype.bits <= 8:
+        # These formats may lack infinities or NaN.
+        wide: Any = value.to(f32)
+        return resize(wide, shape, pad)
+    return resize(value, shape, pad)
+
+
+def _cut(value: Tile, like: Tile) -> Tile:
+    """The elements of what may have been padded and converted."""
+    if value.shape == like.shape:
+        return value
+    cut: Any = resize(value, like.shape)
+    return cut
 
 
 def topk(value: Tile, k: int, axis: int = -1) -> Sorted:
@@ -148,11 +183,11 @@ def topk(value: Tile, k: int, axis: int = -1) -> Sorted:
 
     Args:
         value: a fragment. NaN is larger than every number.
-        k: a power of two, at most the extent.
-        axis: an axis whose extent is a power of two.
+        k: at most the extent.
+        axis: the axis; one whose extent is no power of two is padded.
 
     Raises:
-        LanguageError: k or the extent is no power of two, or the axis is out of range.
+        LanguageError: `value` is no fragment, or k or the axis is out of range.
 
     Returns:
         A named tuple `values`, `indices` of fragments with the extent k along the axis.
@@ -169,30 +204,19 @@ def topk(value: Tile, k: int, axis: int = -1) -> Sorted:
     value = check_tile(value, what)
     axis = check_axis(axis, value.ndim, what)
     k = check_integer(k, f"{what}: k", 1, value.shape[axis])
-    if k & (k - 1):
-        raise LanguageError(
-            f"{what}: k is a power of two, found {k}",
-            "take the next power of two, and leave the last elements unused",
-        )
     items: list[Any] = [slice(None)] * value.ndim
     items[axis] = slice(0, k)
     found = _argsort(value, axis, True, what)
     return Sorted(*(index(part, tuple(items)) for part in found))
 
 
-def _sort(values: list[Tile], axis: int, descending: bool, what: str) -> list[Tile]:
+def _sort(values: list[Tile], axis: int, descending: bool) -> list[Tile]:
     """Sorts the first fragment, and takes the others along.
 
     With others, the last one has the coordinates, which decide between equal elements.
+    The extent is a power of two.
     """
-    axis = check_axis(axis, values[0].ndim, what)
-    extent = values[0].shape[axis]
-    if extent & (extent - 1):
-        raise LanguageError(
-            f"{what}: the extent of axis {axis} is a power of two, found {extent}",
-            "load more elements with pad=, which then come last",
-        )
-    steps = extent.bit_length() - 1
+    steps = values[0].shape[axis].bit_length() - 1
     for run in range(1, steps + 1):
         for distance in reversed(range(run)):
             # Runs of 2^run elements alternate between both directions.

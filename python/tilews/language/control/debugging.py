@@ -19,9 +19,10 @@ from ..values import Value, describe
 def print(*values: Any) -> None:
     """Prints values when the kernel runs: a scalar once a block, a fragment whole.
 
-    The interpreter prints fragments as tables, which numpy's print options shorten, and
-    at most 1000 lines a run (the variable ``TILEWS_PRINT_LINES``). A kernel
-    that prints does not compile for AMD GPUs: call it with ``backend="cpu"``.
+    The interpreter prints fragments as tables, which numpy's print options shorten. An
+    NVIDIA GPU prints a line for up to eight elements of a row, with the block and the
+    indices. A run prints at most 1000 lines (the variable ``TILEWS_PRINT_LINES``). A
+    kernel that prints does not compile for AMD GPUs: call it with ``backend="cpu"``.
 
     Args:
         values: scalars and fragments. Python strings and numbers form the label of the

@@ -69,9 +69,16 @@ def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "print values from inside a kernel";
   let description = [{
     Prints `message` and the values. The first thread of each block prints a
-    scalar once. A fragment is printed element by element, with coordinates.
+    scalar once, and a fragment row by row, with coordinates.
     The attribute `tile.unsigned` has the positions of the values whose integers
-    have no sign.
+    have no sign. On a GPU a line has up to eight elements of a row:
+
+    ```
+    block (2, 0, 0): x (0, 0:3)            1            2            3
+    block (2, 0, 0): x (1, 0:3)            4            5            6
+    ```
+
+    The interpreter prints a fragment as one table. AMD's GPUs cannot print.
 
     ```mlir
     tile.print "row maximum" %m : tensor<128xf32>

@@ -170,7 +170,8 @@ static std::optional<int64_t> getCombinedAxis(Operation *op) {
     return reduce.getAxis();
   if (auto scan = dyn_cast<ScanOp>(op))
     return scan.getAxis();
-  // No layout is good for several axes at once.
+  // No layout is good for several axes at once: the digits of the warp's number
+  // belong to one of them, and a flip reverses them.
   if (auto flip = dyn_cast<FlipOp>(op); flip && flip.getAxes().size() == 1)
     return flip.getAxes().front();
   return std::nullopt;

@@ -97,12 +97,31 @@ static int64_t getOldValueBytes(Value old) {
          getScratchElementBytes(type.getElementType());
 }
 
+PrintTable::PrintTable(ArrayRef<int64_t> shape)
+    : columns(shape.empty() ? 1 : shape.back()),
+      width(std::min<int64_t>(columns, 8)),
+      segments(llvm::divideCeil(columns, width)),
+      lines(llvm::product_of(shape) / columns * segments),
+      chunk(std::min<int64_t>(lines, 64)) {}
+
+/// Returns the bytes for the largest of the tables that are printed.
+static int64_t getPrintBytes(PrintOp op, const TargetInfo &target) {
+  int64_t bytes = 0;
+  if (target.isNVIDIA())
+    for (Value value : op.getValues())
+      if (auto fragment = dyn_cast<RankedTensorType>(value.getType()))
+        bytes = std::max(bytes, PrintTable(fragment.getShape()).getBytes());
+  return bytes;
+}
+
 int64_t tile::getScratchBytes(Operation *op, const TargetInfo &target) {
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return getReduceElements(reduce, target.warpSize) *
            getScratchElementBytes(getElementType(reduce.getSource()));
   if (auto scan = dyn_cast<ScanOp>(op))
     return getScanBytes(scan, target.warpSize);
+  if (auto print = dyn_cast<PrintOp>(op))
+    return getPrintBytes(print, target);
   if (isa<AtomicOpInterface>(op) && op->getNumResults() > 0)
     return getOldValueBytes(op->getResult(0));
   if (auto convert = dyn_cast<ConvertLayoutOp>(op))

@@ -36,9 +36,24 @@ int64_t getScratchElementBytes(mlir::Type elementType);
 ///   totals of each thread.
 /// * An atomic access with a result needs a copy of the result if several
 ///   threads hold the same element.
+/// * `tile.print` of a fragment needs a part of its table on NVIDIA, where one
+///   thread prints it.
 ///
 /// Before layouts are chosen, the result is the most that a usual layout needs.
 int64_t getScratchBytes(mlir::Operation *op, const TargetInfo &target);
+
+/// The lines in which a GPU prints a fragment: each has up to `width` neighbors
+/// of a row, as a 64-bit number each. `chunk` lines are in scratch memory at a
+/// time.
+///
+///   tensor<3x20xf32>: 3 rows in 3 segments each, of 8, 8 and 4 elements
+struct PrintTable {
+  explicit PrintTable(llvm::ArrayRef<int64_t> shape);
+  int64_t getBytes() const { return chunk * width * kElementBytes; }
+
+  static constexpr int64_t kElementBytes = 8;
+  int64_t columns, width, segments, lines, chunk;
+};
 
 /// The bytes of a barrier in shared memory (PTX ISA, "mbarrier").
 constexpr int64_t kBarrierBytes = 8;
