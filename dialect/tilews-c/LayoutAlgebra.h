@@ -152,18 +152,24 @@ typedef struct TilewsBankConflicts {
   int64_t first, second; // threads that clash, or -1
 } TilewsBankConflicts;
 
+/// How a chip accesses its shared memory. Without a name it is one of NVIDIA.
+typedef struct TilewsSharedAccess {
+  MlirStringRef chip;
+  bool isWrite;
+} TilewsSharedAccess;
+
 /// Computes the worst access of a layout (thread, value) by vectors of values.
 MLIR_CAPI_EXPORTED bool
 tilewsLayoutGetBankConflicts(TilewsLayout layout, int64_t elementBits,
                              int64_t vector, int64_t warpSize,
+                             TilewsSharedAccess access,
                              TilewsBankConflicts *result, TilewsReport report);
 /// Computes the conflicts of one access of `bytes` by each thread, at the given
-/// byte offsets.
-MLIR_CAPI_EXPORTED bool tilewsGetBankConflicts(intptr_t numThreads,
-                                               const int64_t *byteOffsets,
-                                               int64_t bytes,
-                                               TilewsBankConflicts *result,
-                                               TilewsReport report);
+/// byte offsets; threads with an offset below zero access nothing.
+MLIR_CAPI_EXPORTED bool
+tilewsGetBankConflicts(intptr_t numThreads, const int64_t *byteOffsets,
+                       int64_t bytes, TilewsSharedAccess access,
+                       TilewsBankConflicts *result, TilewsReport report);
 
 //===----------------------------------------------------------------------===//
 // Layouts of attributes

@@ -19,6 +19,7 @@
 #include "tilews-c/LayoutAlgebra.h"
 
 #include "tilews/Layout/SwizzledLayout.h"
+#include "tilews/Support/TargetInfo.h"
 
 #include "mlir/CAPI/Support.h"
 #include "mlir/CAPI/Wrap.h"
@@ -320,18 +321,34 @@ static bool give(Expected<BankConflicts> conflicts, TilewsBankConflicts *result,
   return true;
 }
 
+static Expected<SharedBanks> getBanks(MlirStringRef chip) {
+  llvm::StringRef name = unwrap(chip);
+  if (!name.empty() && !llvm::is_contained(TargetInfo::getKnownChips(), name))
+    return makeLayoutError("unknown chip '", name, "'");
+  return SharedBanks(name);
+}
+
 bool tilewsLayoutGetBankConflicts(TilewsLayout layout, int64_t elementBits,
                                   int64_t vector, int64_t warpSize,
+                                  TilewsSharedAccess access,
                                   TilewsBankConflicts *result,
                                   TilewsReport report) {
-  return give(getBankConflicts(*unwrap(layout), elementBits, vector, warpSize),
+  Expected<SharedBanks> banks = getBanks(access.chip);
+  if (!banks)
+    return give(banks.takeError(), result, report);
+  return give(getBankConflicts(*unwrap(layout), elementBits, vector, warpSize,
+                               *banks, access.isWrite),
               result, report);
 }
 
 bool tilewsGetBankConflicts(intptr_t numThreads, const int64_t *byteOffsets,
-                            int64_t bytes, TilewsBankConflicts *result,
-                            TilewsReport report) {
-  return give(getBankConflicts({byteOffsets, size_t(numThreads)}, bytes),
+                            int64_t bytes, TilewsSharedAccess access,
+                            TilewsBankConflicts *result, TilewsReport report) {
+  Expected<SharedBanks> banks = getBanks(access.chip);
+  if (!banks)
+    return give(banks.takeError(), result, report);
+  return give(getBankConflicts({byteOffsets, size_t(numThreads)}, bytes, *banks,
+                               access.isWrite),
               result, report);
 }
 

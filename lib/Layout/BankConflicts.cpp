@@ -5,14 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Counts the cycles in which the 32 banks of shared memory serve an access.
-// Threads are served in phases: as many as move 128 bytes together. In a phase
-// each bank delivers one 4-byte word a cycle; threads that need the same word
-// share it. So a phase takes as many cycles as the busiest bank has different
-// words:
+// Counts the cycles in which the banks of shared memory serve an access.
+// Threads are served in phases, which depend on the chip. In a phase each bank
+// delivers one 4-byte word a cycle; threads that need the same word share it.
+// So a phase takes as many cycles as the busiest bank has different words:
 //
-//   32 threads, 4 bytes each, 8 bytes apart: words 0 and 32 share bank 0,
-//   degree 2, two wavefronts instead of one
+//   32 threads, 4 bytes each, 8 bytes apart, 32 banks: words 0 and 32 share
+//   bank 0, degree 2, two wavefronts instead of one
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +22,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 using namespace tilews;
 using llvm::ArrayRef;
@@ -30,29 +30,33 @@ using llvm::Error;
 using llvm::Expected;
 using llvm::SmallVector;
 
-static constexpr int64_t numBanks = 32;
-static constexpr int64_t bankBytes = 4;
+static constexpr int64_t kBankBytes = SharedBanks::kBankBytes;
 
 namespace {
 /// A word of memory, and the first thread of the phase that accesses it.
 struct Word {
   int64_t number, thread;
 };
+
+/// The access of one thread.
+struct ThreadAccess {
+  int64_t thread, offset;
+};
 } // namespace
 
-/// Adds one phase: the threads from `first` on that are served together.
-static void addPhase(ArrayRef<int64_t> byteOffsets, int64_t first,
-                     int64_t bytes, BankConflicts &result) {
-  std::array<SmallVector<Word>, numBanks> banks;
+/// Adds one phase: threads that are served together by `numBanks` banks.
+static void addPhase(ArrayRef<ThreadAccess> accesses, int64_t bytes,
+                     int64_t numBanks, BankConflicts &result) {
+  std::array<SmallVector<Word>, SharedBanks::kMostBanks> banks;
   int64_t degree = 1;
   const SmallVector<Word> *worst = nullptr;
-  for (auto [i, offset] : llvm::enumerate(byteOffsets))
-    for (int64_t byte = 0; byte < bytes; byte += bankBytes) {
-      int64_t word = (offset + byte) / bankBytes;
+  for (auto [thread, offset] : accesses)
+    for (int64_t byte = 0; byte < bytes; byte += kBankBytes) {
+      int64_t word = (offset + byte) / kBankBytes;
       SmallVector<Word> &bank = banks[word % numBanks];
       // Threads that access the same word are served at once.
       if (llvm::none_of(bank, [&](Word w) { return w.number == word; }))
-        bank.push_back({word, first + int64_t(i)});
+        bank.push_back({word, thread});
       if (int64_t(bank.size()) > degree) {
         degree = bank.size();
         worst = &bank;
@@ -75,21 +79,29 @@ static Error checkBytes(int64_t bytes) {
 }
 
 Expected<BankConflicts> tilews::getBankConflicts(ArrayRef<int64_t> byteOffsets,
-                                                 int64_t bytes) {
+                                                 int64_t bytes,
+                                                 SharedBanks banks,
+                                                 bool isWrite) {
   if (Error error = checkBytes(bytes))
     return std::move(error);
-  for (auto [thread, offset] : llvm::enumerate(byteOffsets))
-    if (offset < 0 || offset % bytes != 0)
+  std::vector<SmallVector<ThreadAccess>> phases;
+  for (auto [index, offset] : llvm::enumerate(byteOffsets)) {
+    int64_t thread = index;
+    if (offset < 0)
+      continue;
+    if (offset % bytes != 0)
       return makeLayoutError("thread ", thread, " accesses ", bytes,
                              " bytes at offset ", offset,
                              ", which is not a multiple of that");
+    size_t phase = banks.getPhase(thread, bytes, isWrite);
+    if (phase >= phases.size())
+      phases.resize(phase + 1);
+    phases[phase].push_back({thread, offset});
+  }
   BankConflicts result;
-  // A phase moves as much as all banks hold side by side.
-  int64_t threads = numBanks * bankBytes / std::max(bytes, bankBytes);
-  int64_t count = byteOffsets.size();
-  for (int64_t first = 0; first < count; first += threads)
-    addPhase(byteOffsets.slice(first, std::min(threads, count - first)), first,
-             bytes, result);
+  for (ArrayRef<ThreadAccess> phase : phases)
+    if (!phase.empty())
+      addPhase(phase, bytes, banks.getNumBanks(isWrite), result);
   return result;
 }
 
@@ -113,10 +125,10 @@ static Expected<SmallVector<int64_t>> getVectors(const SwizzledLayout &layout,
   return offsets;
 }
 
-Expected<BankConflicts> tilews::getBankConflicts(const SwizzledLayout &layout,
-                                                 int64_t elementBits,
-                                                 int64_t vector,
-                                                 int64_t warpSize) {
+Expected<BankConflicts>
+tilews::getBankConflicts(const SwizzledLayout &layout, int64_t elementBits,
+                         int64_t vector, int64_t warpSize, SharedBanks banks,
+                         bool isWrite) {
   const Layout &plain = layout.layout;
   if (plain.getShape().isLeaf() || plain.getRank() != 2)
     return makeLayoutError("expected the modes (thread, value), found ",
@@ -142,7 +154,8 @@ Expected<BankConflicts> tilews::getBankConflicts(const SwizzledLayout &layout,
                      vector, elementBits);
       if (!offsets)
         return offsets.takeError();
-      Expected<BankConflicts> next = getBankConflicts(*offsets, bytes);
+      Expected<BankConflicts> next =
+          getBankConflicts(*offsets, bytes, banks, isWrite);
       if (!next)
         return next;
       if (next->clash) {

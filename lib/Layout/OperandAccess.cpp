@@ -55,7 +55,8 @@ OperandAccess tilews::getRegisterAccess(const MmaInstruction &mma, bool isLhs,
 /// lanes.
 static Expected<BankConflicts>
 getWorst(const FragmentLayout &lanes, int64_t numLanes, int64_t step,
-         int64_t vector, const SharedLayout &layout, int64_t elementBits) {
+         int64_t vector, const SharedLayout &layout, int64_t elementBits,
+         SharedBanks banks, bool isWrite) {
   SmallVector<int64_t> shape = layout.getShape();
   BankConflicts worst;
   for (int64_t value = 0; value < lanes.getNumValues(); value += step) {
@@ -66,12 +67,12 @@ getWorst(const FragmentLayout &lanes, int64_t numLanes, int64_t step,
       bool isInside = llvm::all_of(llvm::zip(coords, shape), [](auto pair) {
         return std::get<0>(pair) < std::get<1>(pair);
       });
-      if (isInside)
-        offsets.push_back(layout.getOffset(coords, elementBits) * elementBits /
-                          8);
+      offsets.push_back(isInside ? layout.getOffset(coords, elementBits) *
+                                       elementBits / 8
+                                 : -1);
     }
     Expected<BankConflicts> next =
-        getBankConflicts(offsets, vector * elementBits / 8);
+        getBankConflicts(offsets, vector * elementBits / 8, banks, isWrite);
     if (!next)
       return next;
     if (next->wavefronts > worst.wavefronts)
@@ -82,25 +83,29 @@ getWorst(const FragmentLayout &lanes, int64_t numLanes, int64_t step,
 
 Expected<BankConflicts> tilews::getBankConflicts(const OperandAccess &access,
                                                  const SharedLayout &layout,
-                                                 int64_t elementBits) {
+                                                 int64_t elementBits,
+                                                 SharedBanks banks) {
   int64_t numLanes = access.lanes.getNumThreads();
   if (access.rowBytes)
     return getWorst(access.lanes, numLanes, 1,
-                    access.rowBytes * 8 / elementBits, layout, elementBits);
+                    access.rowBytes * 8 / elementBits, layout, elementBits,
+                    banks, /*isWrite=*/false);
   int64_t run = std::min(access.lanes.getContiguity(1), 128 / elementBits);
   int64_t vector = std::gcd(run, layout.getContiguity(elementBits));
-  return getWorst(access.lanes, numLanes, vector, vector, layout, elementBits);
+  return getWorst(access.lanes, numLanes, vector, vector, layout, elementBits,
+                  banks, /*isWrite=*/false);
 }
 
 Expected<BankConflicts> tilews::getCopyConflicts(const SharedLayout &layout,
                                                  int64_t elementBits,
-                                                 int64_t numThreads) {
+                                                 int64_t numThreads,
+                                                 SharedBanks banks) {
   int64_t vector =
       std::min(layout.getContiguity(elementBits), 128 / elementBits);
   FragmentLayout lanes =
       getBlockedLayout(layout.getShape(), numThreads, vector);
   return getWorst(lanes, std::min<int64_t>(numThreads, 32), vector, vector,
-                  layout, elementBits);
+                  layout, elementBits, banks, /*isWrite=*/true);
 }
 
 /// Returns swizzles of chunks within spans of `span` bytes. Chunks of 16 bytes
@@ -124,13 +129,14 @@ struct LayoutSearch {
   int64_t elementBits;
   const OperandAccess &access;
   int64_t numThreads;
+  SharedBanks banks;
   SharedLayout best;
   std::optional<int64_t> fewest; // wavefronts
 
   /// Tries a layout. Returns whether it has no conflicts at all.
   bool isFree(const SharedLayout &layout) {
     Expected<BankConflicts> reads =
-        getBankConflicts(access, layout, elementBits);
+        getBankConflicts(access, layout, elementBits, banks);
     if (!reads) {
       llvm::consumeError(reads.takeError());
       return false;
@@ -140,7 +146,7 @@ struct LayoutSearch {
     if (reads->degree > 1 && fewest && reads->wavefronts >= *fewest)
       return false;
     Expected<BankConflicts> copies =
-        getCopyConflicts(layout, elementBits, numThreads);
+        getCopyConflicts(layout, elementBits, numThreads, banks);
     if (!copies) {
       llvm::consumeError(copies.takeError());
       return false;
@@ -168,9 +174,11 @@ struct LayoutSearch {
 SharedLayout tilews::chooseOperandLayout(ArrayRef<int64_t> shape,
                                          int64_t elementBits,
                                          const OperandAccess &access,
-                                         int64_t numThreads) {
+                                         int64_t numThreads,
+                                         SharedBanks banks) {
   SharedLayout rows = SharedLayout::getRowMajor(shape);
-  LayoutSearch search = {elementBits, access, numThreads, rows, std::nullopt};
+  LayoutSearch search = {elementBits, access, numThreads,
+                         banks,       rows,   std::nullopt};
   int64_t rowBytes = shape.back() * elementBits / 8;
   // The largest power of two that divides a row.
   int64_t widest = std::min<int64_t>(rowBytes & -rowBytes, 128);

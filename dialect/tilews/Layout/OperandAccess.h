@@ -42,13 +42,15 @@ OperandAccess getRegisterAccess(const MmaInstruction &mma, bool isLhs,
 /// Returns the conflicts of the worst read of a warp.
 llvm::Expected<BankConflicts> getBankConflicts(const OperandAccess &access,
                                                const SharedLayout &layout,
-                                               int64_t elementBits);
+                                               int64_t elementBits,
+                                               SharedBanks banks = {});
 
 /// Returns the conflicts of the worst access of a warp when `numThreads`
 /// threads copy a buffer in vectors of up to 16 bytes.
 llvm::Expected<BankConflicts> getCopyConflicts(const SharedLayout &layout,
                                                int64_t elementBits,
-                                               int64_t numThreads);
+                                               int64_t numThreads,
+                                               SharedBanks banks = {});
 
 /// Returns the layout with the fewest bank conflicts of the reads and of the
 /// copy that fills the buffer: panels as wide as possible, or else rows, with a
@@ -56,7 +58,7 @@ llvm::Expected<BankConflicts> getCopyConflicts(const SharedLayout &layout,
 SharedLayout chooseOperandLayout(llvm::ArrayRef<int64_t> shape,
                                  int64_t elementBits,
                                  const OperandAccess &access,
-                                 int64_t numThreads);
+                                 int64_t numThreads, SharedBanks banks = {});
 
 } // namespace tilews
 

@@ -16,6 +16,7 @@
 
 #include "tilews/Layout/Algebra.h"
 #include "tilews/Layout/Layout.h"
+#include "tilews/Layout/SharedBanks.h"
 
 namespace tilews {
 
@@ -105,16 +106,18 @@ struct BankConflicts {
   std::optional<std::pair<int64_t, int64_t>> clash;
 };
 /// Returns the conflicts of one access of `bytes` (a power of two up to 16) by
-/// each thread of a warp, at these byte offsets. There are 32 banks of 4 bytes;
-/// 8-byte accesses are served by 16 threads at a time, 16-byte accesses by 8.
+/// each thread of a warp, at these byte offsets; a thread with an offset below
+/// zero accesses nothing.
 llvm::Expected<BankConflicts>
-getBankConflicts(llvm::ArrayRef<int64_t> byteOffsets, int64_t bytes);
+getBankConflicts(llvm::ArrayRef<int64_t> byteOffsets, int64_t bytes,
+                 SharedBanks banks = {}, bool isWrite = false);
 /// Returns the conflicts of the worst access of a layout (thread, value) whose
 /// threads access `vector` values at a time, warp by warp.
 llvm::Expected<BankConflicts> getBankConflicts(const SwizzledLayout &layout,
                                                int64_t elementBits,
-                                               int64_t vector,
-                                               int64_t warpSize);
+                                               int64_t vector, int64_t warpSize,
+                                               SharedBanks banks = {},
+                                               bool isWrite = false);
 
 } // namespace tilews
 

@@ -139,6 +139,10 @@ static nb::dict toDict(const TilewsBankConflicts &found) {
   return result;
 }
 
+static TilewsSharedAccess toAccess(const std::string &chip, bool isWrite) {
+  return {mlirStringRefCreate(chip.data(), chip.size()), isWrite};
+}
+
 static void bindQueries(nb::class_<PyLayout> &c) {
   c.def("find_collision", &PyLayout::findCollision,
         "(coordinate, coordinate, offset) of two elements in one place; None\n"
@@ -172,16 +176,20 @@ static void bindQueries(nb::class_<PyLayout> &c) {
           "order, at multiples of their number.")
       .def(
           "bank_conflicts",
-          [](const PyLayout &l, int64_t bits, int64_t vector, int64_t warp) {
+          [](const PyLayout &l, int64_t bits, int64_t vector, int64_t warp,
+             const std::string &chip, bool isWrite) {
             Report report;
             TilewsBankConflicts found;
             report.check(tilewsLayoutGetBankConflicts(
-                l.get(), bits, vector, warp, &found, report.get()));
+                l.get(), bits, vector, warp, toAccess(chip, isWrite), &found,
+                report.get()));
             return toDict(found);
           },
           nb::arg("element_bits"), nb::arg("vector") = 1, nb::arg("warp") = 32,
+          nb::arg("chip") = "", nb::arg("is_write") = false,
           "The worst access of a layout (thread, value) by `vector` values:\n"
-          "a dict of `phases`, `wavefronts`, `degree` and `clash`.");
+          "a dict of `phases`, `wavefronts`, `degree` and `clash`. Without\n"
+          "`chip`, the banks are those of NVIDIA.");
 }
 
 static void bindConversions(nb::class_<PyLayout> &c) {
@@ -215,13 +223,18 @@ void tilews::python::bindLayoutQueries(nb::class_<PyLayout> &c) {
 void populateBankConflicts(nb::module_ &layout) {
   layout.def(
       "bank_conflicts",
-      [](const Ints &offsets, int64_t bytes) {
+      [](const Ints &offsets, int64_t bytes, const std::string &chip,
+         bool isWrite) {
         Report report;
         TilewsBankConflicts found;
         report.check(tilewsGetBankConflicts(offsets.size(), offsets.data(),
-                                            bytes, &found, report.get()));
+                                            bytes, toAccess(chip, isWrite),
+                                            &found, report.get()));
         return toDict(found);
       },
-      nb::arg("byte_offsets"), nb::arg("bytes"),
-      "How one access of `bytes` by each thread falls on 32 banks of 4 bytes.");
+      nb::arg("byte_offsets"), nb::arg("bytes"), nb::arg("chip") = "",
+      nb::arg("is_write") = false,
+      "How one access of `bytes` by each thread falls on the banks of a chip;\n"
+      "without one, on the 32 banks of 4 bytes of NVIDIA. Threads with an\n"
+      "offset below zero access nothing.");
 }

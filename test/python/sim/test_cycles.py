@@ -1,4 +1,4 @@
-"""The cycle model of AMD's compute units, and the phases of their shared memory."""
+"""The cycle model of AMD's compute units."""
 
 import pathlib
 
@@ -18,60 +18,7 @@ from tilews.sim.amdgcn import (
 )
 from tilews.sim.amdgcn.cycle_model import count_blocks
 from tilews.sim.amdgcn.disassembly import InstructionTiming, parse
-from tilews.sim.amdgcn.lds_phases import count_cycles
 from tilews.sim.amdgcn.recording import ExecutedInstruction
-
-LANES = np.arange(64)
-ALL = np.ones(64, bool)
-
-
-# --- phases of shared memory ---------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "chip, size, is_write, cycles",
-    [
-        ("gfx942", 16, False, 8),
-        ("gfx942", 16, True, 8),
-        ("gfx942", 8, False, 4),
-        ("gfx942", 8, True, 4),
-        ("gfx942", 4, False, 2),
-        ("gfx950", 16, False, 4),
-        ("gfx950", 16, True, 8),
-        ("gfx950", 8, False, 2),
-        ("gfx950", 8, True, 4),
-        ("gfx950", 4, True, 2),
-    ],
-)
-def test_consecutive_lanes_take_the_bandwidth(chip, size, is_write, cycles):
-    """128 bytes a cycle, and 256 for wide reads of gfx950."""
-    assert count_cycles(chip, LANES * size, size, is_write, ALL) == cycles
-
-
-@pytest.mark.parametrize("chip, phases", [("gfx942", 8), ("gfx950", 4)])
-def test_lanes_that_read_the_same_words(chip, phases):
-    assert count_cycles(chip, 0 * LANES, 16, False, ALL) == phases
-
-
-@pytest.mark.parametrize(
-    "chip, stride, cycles",
-    [
-        ("gfx942", 128, 8 * 8),  # the 8 lanes of a phase use the same 4 banks
-        ("gfx942", 64, 8 * 4),
-        ("gfx942", 144, 8),  # a padding of 16 bytes
-        ("gfx950", 256, 4 * 16),
-        ("gfx950", 128, 4 * 8),
-    ],
-)
-def test_strides(chip, stride, cycles):
-    assert count_cycles(chip, LANES * stride, 16, False, ALL) == cycles
-
-
-def test_inactive_lanes_take_no_time():
-    active = LANES < 4
-    assert count_cycles("gfx942", LANES[active] * 16, 16, False, active) == 1
-    assert count_cycles("gfx942", LANES[:0], 4, True, LANES < 0) == 0
-
 
 # --- the replay ----------------------------------------------------------------
 

@@ -225,7 +225,8 @@ static bool hasMatrixRows(MemRefType type, bool alongK) {
 
 /// Returns the layout that suits the reads of a shared operand best.
 static SharedLayout getWantedLayout(MatmulOpInterface op, OpOperand &operand,
-                                    const MatmulPlan &plan, int64_t threads) {
+                                    const MatmulPlan &plan,
+                                    const TargetInfo &target, int64_t threads) {
   auto type = cast<MemRefType>(operand.get().getType());
   InstKind kind = getInst(op);
   if (kind == InstKind::Wgmma)
@@ -237,8 +238,9 @@ static SharedLayout getWantedLayout(MatmulOpInterface op, OpOperand &operand,
       kind == InstKind::Mma && hasMatrixRows(type, isLhs != transposed)
           ? getMatrixRowAccess(mma, isLhs, transposed)
           : getRegisterAccess(mma, isLhs, transposed);
-  return chooseOperandLayout(
-      type.getShape(), getStorageBits(type.getElementType()), access, threads);
+  return chooseOperandLayout(type.getShape(),
+                             getStorageBits(type.getElementType()), access,
+                             threads, SharedBanks(target.chip));
 }
 
 /// Returns an error with the reason if wgmma cannot read a shared operand in
@@ -401,8 +403,8 @@ static void getRequirements(MatmulOpInterface op, const TargetInfo &target,
     if (isa<MemRefType>(operand->get().getType()))
       requirements.push_back(
           {operand,
-           SharedLayoutAttr::get(
-               context, getWantedLayout(op, *operand, *plan, threads))});
+           SharedLayoutAttr::get(context, getWantedLayout(op, *operand, *plan,
+                                                          target, threads))});
   auto requireOperand = [&](OpOperand &operand, const FragmentLayout &layout,
                             bool transposed) {
     if (isa<RankedTensorType>(operand.get().getType()))

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ...layout import bank_conflicts
 from .atomic_ops import Atomic
 from .buffer_ops import BufferCompiler
 from .disassembly import MachineError, MachineInstruction
-from .lds_phases import count_cycles
 from .memory import GlobalMemory, SharedMemory
 from .queues import Access, AccessQueues, Width, get, nothing, put
 from .registers import Operand, Wave, read_scalar, read_vector
@@ -282,12 +282,26 @@ class MemoryCompiler:
             access.vectors = registers if loads else []
             if wave.recorded:
                 wave.recorded[-1].shared_cycles = sum(
-                    count_cycles(self.chip, base + each, width.size, not loads, mask)
+                    self._count_cycles(base + each, width.size, not loads, mask)
                     for each in offsets
                 )
             self.queues[wave.index].issue("ds", access)
 
         return step
+
+    def _count_cycles(
+        self, places: np.ndarray, size: int, is_write: bool, active: np.ndarray
+    ) -> int:
+        """The cycles for which an access occupies the shared memory."""
+        part = size if size in (1, 2, 4, 8, 16) else 4
+        offsets = np.full(len(active), -1)
+        cycles = 0
+        for first in range(0, size, part):
+            # The banks of an access that is not aligned are nearly those of one.
+            offsets[active] = (places + first) // part * part
+            found = bank_conflicts(offsets.tolist(), part, self.chip, is_write)
+            cycles += found["wavefronts"]
+        return cycles
 
     def _get_swizzle(self, inst: MachineInstruction, text: str) -> np.ndarray:
         """The source lane of each lane."""

@@ -6,10 +6,10 @@ Such an axis is padded in shared memory: 67 and 131 are primes, 134 is 2 * 67.
 import ml_dtypes
 import numpy as np
 import pytest
+from amdgcn.machine import Simulator
 
 import tilews
 import tilews.language as tl
-from amdgcn.machine import Simulator
 from tilews.compiler import compile_module
 from tilews.fuzz import check as checking
 

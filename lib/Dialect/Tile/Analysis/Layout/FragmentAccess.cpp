@@ -181,7 +181,7 @@ BankConflicts FragmentAccess::getBankConflicts(const FragmentLayout &own,
     bytes = 16;
   }
   ArrayRef<int64_t> extents = cast<MemRefType>(buffer.getType()).getShape();
-  SmallVector<int64_t> bytesOf, lanes;
+  SmallVector<int64_t> bytesOf(target.warpSize, -1);
   forEachLane(
       layout, 0, target.warpSize, [&](int64_t lane, ArrayRef<int64_t> coords) {
         SmallVector<int64_t> place;
@@ -191,18 +191,14 @@ BankConflicts FragmentAccess::getBankConflicts(const FragmentLayout &own,
           if (place.back() < 0 || place.back() >= extent)
             return;
         }
-        bytesOf.push_back(shared.getOffset(place, getBits()) * getBits() / 8);
-        lanes.push_back(lane);
+        bytesOf[lane] = shared.getOffset(place, getBits()) * getBits() / 8;
       });
   llvm::Expected<BankConflicts> conflicts =
-      tilews::getBankConflicts(bytesOf, bytes);
+      tilews::getBankConflicts(bytesOf, bytes, SharedBanks(target.chip), store);
   if (!conflicts) {
     llvm::consumeError(conflicts.takeError());
     return {};
   }
-  if (conflicts->clash)
-    conflicts->clash = {lanes[conflicts->clash->first],
-                        lanes[conflicts->clash->second]};
   return *conflicts;
 }
 
