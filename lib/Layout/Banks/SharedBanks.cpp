@@ -11,10 +11,12 @@
 //
 //   gfx90a, gfx942  32 banks; AMD's documentation of Composable Kernel, "LDS
 //                   bank conflicts"
-//   gfx950          reads see 64 banks, writes 32; measured by HipKittens (2025,
-//                   analysis/paper_experiments), and in AMD's blog on GEMM
-//                   kernels for CDNA4 (2026). Nobody published the phases of
-//                   reads of 4 bytes and less: they are taken as neighbors, too.
+//   gfx950          reads see 64 banks, writes 32; measured by HipKittens
+//                   (2025, analysis/paper_experiments), and in AMD's blog on
+//                   GEMM kernels for CDNA4 (2026)
+//
+// Nobody published the phases of gfx950's reads of 4 bytes and less: they are
+// taken as neighbors, too.
 //
 //===----------------------------------------------------------------------===//
 
