@@ -150,7 +150,7 @@ IdleIterations::findFirst(Path &path, unsigned task) const {
 }
 
 /// Whether another task stands before a loop that begins at `lower`, or that
-/// has `trips` iterations. Otherwise its guards may exclude the same iterations.
+/// has `trips` iterations. Otherwise its guards may exclude these iterations.
 bool IdleIterations::beginsWithOther(const Path &path, unsigned task,
                                      Expr lower, Expr trips) const {
   ExpressionTable &table = context.table;

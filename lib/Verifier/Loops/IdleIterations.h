@@ -28,8 +28,8 @@ public:
         peeling(peeling) {}
 
   /// The first iterations of the loop before which `task` stands, if a guard
-  /// excludes all steps in them and another loop begins after them. The path may
-  /// fork on that; the result does not count if the search starts over.
+  /// excludes all steps in them and another loop begins after them. The path
+  /// may fork on that; the result does not count if the search starts over.
   std::optional<LoopMatching::PartialMatch> findFirst(Path &path,
                                                       unsigned task) const;
   /// The loop before which `task` stands, if no other task stands before a

@@ -3,6 +3,7 @@
 import pytest
 
 import tilews
+import tilews.language as tl
 from support.verifying import FIRST, build_roles, verify_steps
 from tilews import passes
 
@@ -116,4 +117,71 @@ def test_right_schedules_are_proved(parts, tmp_path):
 def test_wrong_schedules_are_errors(parts, tmp_path):
     module = build_roles(tmp_path / "kernel.py", *parts)
     with pytest.raises(tilews.errors.CompileError, match="is wrong"):
+        passes.verify_schedule(module, report=True)
+
+
+@tilews.kernel
+def circular(
+    A: tl.Tensor["K", tl.f32],
+    C: tl.Tensor["16", tl.f32],
+    n: tl.index,
+    GUARD: tl.constexpr,
+    REST: tl.constexpr,
+):
+    """Alone, the second channel is right if n iterations of @load go with n of @math,
+    and the first one if 2 * n do."""
+    tl.grid(1)
+    assert n >= 1
+    As = tl.alloc_shared((16,), tl.f32, versions=2)
+    Bs = tl.alloc_shared((16,), tl.f32, versions=2)
+    cha = tl.channel(As)
+    chb = tl.channel(Bs)
+    with tl.specialize():
+        with tl.role("math", warps=4):
+            acc = tl.zeros((16,), tl.f32)
+            q = cha.cursor()
+            p = chb.cursor()
+            chb.acquire(p)
+            tl.store(acc, tl.slot(Bs, p))
+            chb.commit(p)
+            p = chb.advance(p)
+            for _ in tl.range(n):
+                for _ in tl.static_range(2):
+                    cha.wait(q)
+                    acc = acc + tl.load(tl.slot(As, q))
+                    cha.release(q)
+                    q = cha.advance(q)
+                chb.acquire(p)
+                tl.store(acc, tl.slot(Bs, p))
+                chb.commit(p)
+                p = chb.advance(p)
+            for _ in tl.range(n - 1 if REST else 0):
+                chb.acquire(p)
+                tl.store(acc, tl.slot(Bs, p))
+                chb.commit(p)
+                p = chb.advance(p)
+            C[0] = acc
+        with tl.role("load", warps=4):
+            pa = cha.cursor()
+            qb = chb.cursor()
+            x = tl.zeros((16,), tl.f32)
+            for k in tl.range(2 * n):
+                if GUARD(k, n):
+                    chb.wait(qb)
+                    x = x + tl.load(tl.slot(Bs, qb))
+                    chb.release(qb)
+                    qb = chb.advance(qb)
+                cha.acquire(pa)
+                tl.store(x, tl.slot(As, pa))
+                cha.commit(pa)
+                pa = cha.advance(pa)
+
+
+@pytest.mark.parametrize(
+    ("guard", "rest"), [(lambda k, n: k <= n, False), (lambda k, n: k >= 0, True)]
+)
+def test_channels_are_proved_for_one_order_of_iterations(guard, rest):
+    """Iteration 1 of @load waits for @math's iteration 0, which waits for it."""
+    module = circular.build("sm_90a", GUARD=guard, REST=rest)
+    with pytest.raises(tilews.errors.CompileError, match="waits forever"):
         passes.verify_schedule(module, report=True)
