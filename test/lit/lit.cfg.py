@@ -27,10 +27,15 @@ if config.sanitizer:
     # without the sanitizer, then uses that memory.
     config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0"
 
-config.substitutions.append(("%python", config.python_executable))
+python = config.python_executable
+if runtime := os.environ.get("TILEWS_SANITIZER_RUNTIME"):
+    # Python has no sanitizer, and does not free all it has.
+    options = "ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0"
+    python = f"env LD_PRELOAD={runtime} {options} {python}"
+config.substitutions.append(("%python", python))
 # `%edited` prints the kernels of an `.edits` file.
 edited = os.path.join(config.test_source_root, "../python/support/edited_kernels.py")
-config.substitutions.append(("%edited", f"{config.python_executable} {edited}"))
+config.substitutions.append(("%edited", f"{python} {edited}"))
 if not os.path.exists(os.path.join(config.llvm_tools_dir, "FileCheck")):
     filecheck = f"{config.python_executable} -m filecheck"
     config.substitutions.append((r"\bFileCheck\b", filecheck))

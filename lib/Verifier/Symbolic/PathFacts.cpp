@@ -349,7 +349,8 @@ PathFacts::findDefinition(ExpressionTable &table, Expr sum) {
     return std::nullopt;
   if (Expr quotient = table.getRemainderOf(sum))
     return findQuotient(table, sum, quotient);
-  for (auto [atom, factor] : llvm::reverse(table.getTerms(sum))) {
+  auto terms = table.getTerms(sum);
+  for (auto [atom, factor] : llvm::reverse(terms)) {
     if (std::abs(factor) != 1)
       continue;
     Expr by = table.add(table.getInteger(atom), sum, -factor);

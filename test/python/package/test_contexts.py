@@ -32,6 +32,7 @@ class Parts:
         self.number = ir.Attribute.parse("77 : i33", context)
         self.map = ir.Attribute.parse("affine_map<(d0) -> (d0 + 77)>", context)
         self.dim = ir.AffineExpr.get_dim(7, context)
+        self.four = ir.AffineExpr.get_constant(4, context)
         self.affine = ir.AffineMap.get(8, 0, [self.dim + 5], context)
         self.symbol = self.module.body.operations[0]
         self.kernel = self.symbol.bodyRegion.blocks[0].operations[0]
@@ -80,9 +81,9 @@ CALLS = {
     "sum": lambda a, b: a.dim + b.dim,
     "difference": lambda a, b: a.dim - b.dim,
     "product": lambda a, b: ir.AffineExpr.get_mul(a.dim, b.dim),
-    "modulo": lambda a, b: a.dim % b.dim,
-    "floor": lambda a, b: ir.AffineExpr.get_floor_div(a.dim, b.dim),
-    "ceiling": lambda a, b: ir.AffineExpr.get_ceil_div(a.dim, b.dim),
+    "modulo": lambda a, b: a.dim % b.four,
+    "floor": lambda a, b: ir.AffineExpr.get_floor_div(a.dim, b.four),
+    "ceiling": lambda a, b: ir.AffineExpr.get_ceil_div(a.dim, b.four),
     "composition": lambda a, b: a.dim.compose(b.affine),
     "map": lambda a, b: ir.AffineMap.get(8, 0, [b.dim], a.context),
     "replaced": lambda a, b: a.affine.replace(a.dim, b.dim, 8, 0),
