@@ -150,7 +150,7 @@ def _cuda_interface_info(array: Any) -> tuple[int, ArrayInfo]:
 
     interface = array.__cuda_array_interface__
     typestr = interface["typestr"]
-    if not isinstance(typestr, str):  # None is float64 for NumPy.
+    if not isinstance(typestr, (str, numpy.dtype)):  # None is float64 for NumPy.
         raise ValueError(f"expected a typestr such as '<f4', found {typestr!r}")
     dtype = numpy.dtype(typestr)
     _check_native(dtype)

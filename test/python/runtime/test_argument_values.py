@@ -158,6 +158,12 @@ def test_refused_arrays(array, message):
         launch(**array)
 
 
+@pytest.mark.parametrize("typestr", ["<f4", np.dtype(np.float32)], ids=str)
+def test_typestr_or_type(typestr):
+    # The text of a type of ml_dtypes does not name it, so the type itself is taken.
+    launch(typestr=typestr)
+
+
 def test_elements_of_several_lanes():
     class Vectors:
         def __dlpack_device__(self):
