@@ -25,7 +25,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__} - {"Any", "TYPE_CHECKING"})
 
 
 def __getattr__(name: str) -> Any:

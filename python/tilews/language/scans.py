@@ -108,7 +108,9 @@ def scan(
     if callable(kind) or exclusive:
         combine = _PAIRWISE.get(kind, kind) if isinstance(kind, str) else kind
         if callable(combine):
-            return scan_by(value, combine, axis, reverse, initial)
+            return scan_by(
+                value, combine, axis, reverse, initial, isinstance(kind, str)
+            )
         kind = combine
     value = check_tile(value, "tl.scan")
     if not isinstance(kind, str) or kind not in _PAIRWISE:

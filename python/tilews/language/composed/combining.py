@@ -69,9 +69,17 @@ def reduce_by(
 
 
 def scan_by(
-    value: Any, function: Callable[..., Any], axis: Any, reverse: bool, initial: Any
+    value: Any,
+    function: Callable[..., Any],
+    axis: Any,
+    reverse: bool,
+    initial: Any,
+    commutes: bool,
 ) -> Any:
-    """:func:`tl.scan` with a function; exclusive if `initial` is given."""
+    """:func:`tl.scan` with a function; exclusive if `initial` is given.
+
+    A function that `commutes` may take the initial value last, which costs less.
+    """
     what = "tl.scan"
     tiles = _check_tiles(value, what)
     axis = check_axis(axis, tiles[0].ndim, what)
@@ -82,9 +90,11 @@ def scan_by(
     is_padded = _is_padded(shape[axis])
     if is_padded:
         tiles = _pad(tiles, axis)
-    scanned = _scan(tiles, combine, axis, exclusive=initial is not None)
-    if initial is not None:
-        start = _repeat(initial, tiles, what)
+    start = None if initial is None else _repeat(initial, tiles, what)
+    if start is None or commutes:
+        scanned = _scan(tiles, combine, axis, start=start)
+    else:
+        scanned = _scan(tiles, combine, axis, exclusive=True)
         is_first = _is_first(tiles[0].shape, axis)
         scanned = _choose(is_first, start, combine(start, scanned))
     if is_padded:
@@ -120,7 +130,11 @@ def _choose(condition: Any, if_true: _Tiles, if_false: _Tiles) -> _Tiles:
 
 
 def _scan(
-    tiles: _Tiles, combine: _Combine, axis: int, exclusive: bool = False
+    tiles: _Tiles,
+    combine: _Combine,
+    axis: int,
+    start: _Tiles | None = None,
+    exclusive: bool = False,
 ) -> _Tiles:
     """Scans blocks that grow to the whole axis.
 
@@ -129,11 +143,12 @@ def _scan(
 
     `scanned` has the scan within each block, and `totals` all elements of each block,
     along an axis of blocks. A step joins p blocks: it combines the total of the blocks
-    before with what is scanned in each. Exclusively nothing comes before the first
+    before with what is scanned in each. With a `start` that stands for each element, it
+    comes last in each result. Exclusively nothing comes before the first
     element of a block, so that the total stands for it; the first element of all has
     any value in the end.
     """
-    totals = scanned = tiles
+    totals, scanned = tiles, start or tiles
     shape, size = totals[0].shape, 1
     for factor in reversed(_prime_factors(shape[axis])):
         before = _digits(totals, axis, factor)
