@@ -55,10 +55,6 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator,
   let summary = "end of the body of a persistent loop";
   let description = [{
     Passes the carried values to the next tile of the block.
-
-    ```mlir
-    tile.yield %sum, %count : f32, index
-    ```
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{ /* nothing is carried */ }]>];

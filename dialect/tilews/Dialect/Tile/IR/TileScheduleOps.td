@@ -264,13 +264,6 @@ def Tile_RoleOp : Tile_Op<"role", [
     One thread runs an `elected` role; the other threads skip it.
     `--tile-lower-channels` marks roles whose operations all can run on one
     thread, such as starting TMA copies.
-
-    ```mlir
-    tile.role @math warps(8) registers(232) {
-      tile.wait %ch[%q] : !tile.channel<4>
-      tile.release %ch[%q] : !tile.channel<4>
-    }
-    ```
   }];
   let arguments = (ins SymbolNameAttr:$name,
     ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<32>]>:$warps,
