@@ -209,7 +209,7 @@ def test_prints(capfd):
 
 def test_prints_on_nvidia():
     text = shown.compile_for(np.zeros(4, np.uint64), target="sm_90a").llvm
-    assert "%llu" in text and "%lld" in text
+    assert "%11llu" in text and "%11lld" in text and "%llu" in text
 
 
 @tilews.kernel

@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from amdgcn.launch import launch
+from tilews.sim.amdgcn import launch
 
 import tilews
 import tilews.language as tl
