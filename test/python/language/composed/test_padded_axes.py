@@ -6,12 +6,12 @@ Such an axis is padded in shared memory: 67 and 131 are primes, 134 is 2 * 67.
 import ml_dtypes
 import numpy as np
 import pytest
-from tilews.sim.amdgcn import Simulator
 
 import tilews
 import tilews.language as tl
 from tilews.compiler import compile_module
 from tilews.fuzz import check as checking
+from tilews.sim.amdgcn import Simulator
 
 RNG = np.random.default_rng(67)
 
@@ -99,7 +99,9 @@ def test_machine_code(case, chip, tmp_path):
     path.write_bytes(compile_module(kernel(*case).build(), chip).hsaco)
     check_results(
         case,
-        lambda arrays: Simulator(path.read_bytes()).launch("scanned", (1,), 64, arrays, 64 << 10),
+        lambda arrays: Simulator(path.read_bytes()).launch(
+            "scanned", (1,), 64, arrays, 64 << 10
+        ),
     )
 
 

@@ -3,10 +3,10 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from tilews.sim.amdgcn import launch
 
 import tilews
 import tilews.language as tl
+from tilews.sim.amdgcn import launch
 
 RNG = np.random.default_rng(12)
 TYPES = {
