@@ -45,13 +45,11 @@ void Path::forgetPeeled(Operation *loop) {
                  [&](const PeeledLoop &other) { return other.loop == loop; });
 }
 
-bool Path::unpeel() {
-  if (!unpeeled)
-    return false;
-  std::shared_ptr<const Path> before = std::move(unpeeled);
-  *this = *before;
-  triesPeeling = false;
-  return true;
+std::vector<Operation *> Path::getPlaces() const {
+  std::vector<Operation *> places;
+  for (const auto &frames : tasks)
+    places.push_back(frames.empty() ? nullptr : frames.back().next);
+  return places;
 }
 
 bool Path::hasPeeled() const {

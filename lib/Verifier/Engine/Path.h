@@ -11,8 +11,6 @@
 #include "Verifier/Engine/TaskProgram.h"
 #include "Verifier/Symbolic/PathFacts.h"
 
-#include <memory>
-
 namespace tilews::verifier {
 
 /// The position of a task in the body of an operation: one level of the task's
@@ -65,11 +63,11 @@ struct Path {
   /// The remainders of induction variables, by group.
   std::map<int, int64_t> remainders;
   llvm::SmallVector<PeeledLoop, 2> peeled;
-  /// The path as it was before iterations were peeled; null if none were since
-  /// loops ran together. Where peeling ends in a deadlock, the path goes on
-  /// from there, and peels only what cannot run together: `triesPeeling` is
+  /// Where the tasks were before iterations were peeled; empty if none were
+  /// since loops ran together. If peeling ends in a deadlock, the search starts
+  /// over, and peels only what cannot run together there: `triesPeeling` is
   /// false until loops run together again.
-  std::shared_ptr<const Path> unpeeled;
+  std::vector<mlir::Operation *> peeledFrom;
   bool triesPeeling = true;
   /// The deadlock as it was before iterations were peeled.
   Finding stuck;
@@ -82,8 +80,8 @@ struct Path {
   void forgetPeeled(mlir::Operation *loop);
   /// Whether a task is in a peeled iteration, or in a loop's rest.
   bool hasPeeled() const;
-  /// Gives up what was done since iterations were peeled; false if none were.
-  bool unpeel();
+  /// The next operation of each task; null at the end of a body.
+  std::vector<mlir::Operation *> getPlaces() const;
 
   /// Whether it has left a loop since it was last compared with other paths.
   bool hasLeftLoop = false;

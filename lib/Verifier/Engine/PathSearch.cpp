@@ -126,19 +126,36 @@ Progress PathSearch::advanceTogether(Path &path) {
   if (!path.hasPeeled() || !path.stuck.op)
     path.stuck = describeStuck(path);
   LDBG() << "no task can go on alone: " << path.stuck.text;
-  std::shared_ptr<const Path> before = path.unpeeled;
-  if (!before && path.triesPeeling)
-    before = std::make_shared<const Path>(path);
-  if (Progress peeled = peeling.peel(path); peeled != Progress::None) {
-    path.unpeeled = std::move(before);
+  if (Progress peeled = peel(path); peeled != Progress::None)
     return peeled;
+  if (Progress alone = endIteration(path, loops.enterAlone(path));
+      alone != Progress::None)
+    return alone;
+  if (path.peeledFrom.empty())
+    return context.fail(path.stuck);
+  // The path itself cannot go back: states that it has visited since are not
+  // proved, but would end it, and have ended others.
+  LDBG() << "start over without iterations that were peeled";
+  peeling.giveUp(path.peeledFrom);
+  context.startOver();
+  return Progress::Failed;
+}
+
+/// Peels an iteration, unless that was given up here: then loops may run
+/// together.
+Progress PathSearch::peel(Path &path) {
+  std::vector<Operation *> places = path.peeledFrom;
+  if (places.empty() && path.triesPeeling) {
+    places = path.getPlaces();
+    if (peeling.isGivenUp(places)) {
+      path.triesPeeling = false;
+      return Progress::Made;
+    }
   }
-  Progress alone = endIteration(path, loops.enterAlone(path));
-  if (alone == Progress::None && path.unpeel()) {
-    LDBG() << "the path goes on without iterations that were peeled";
-    return Progress::Made;
-  }
-  return alone == Progress::None ? context.fail(path.stuck) : alone;
+  Progress peeled = peeling.peel(path);
+  if (peeled != Progress::None)
+    path.peeledFrom = std::move(places);
+  return peeled;
 }
 
 //===----------------------------------------------------------------------===//

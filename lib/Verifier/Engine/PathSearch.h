@@ -58,6 +58,7 @@ private:
   Progress advance(Path &path);
   Progress advanceTask(Path &path, unsigned task);
   Progress advanceTogether(Path &path);
+  Progress peel(Path &path);
   Progress endIteration(Path &path, Progress progress);
   Progress visit(Path &path);
   bool join(State &state, State &known);

@@ -209,7 +209,7 @@ void LoopGroups::splitRemainders(Path &path, const LoopGroup &group) {
 Progress LoopGroups::enter(Path &path, int number, Expr trips) {
   const LoopGroup &group = groups[number];
   if (group.loops.size() > 1) {
-    path.unpeeled.reset();
+    path.peeledFrom.clear();
     path.triesPeeling = true;
   }
   splitRemainders(path, group);

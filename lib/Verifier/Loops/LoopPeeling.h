@@ -10,6 +10,8 @@
 
 #include "Verifier/Engine/PathConditions.h"
 
+#include <set>
+
 namespace tilews::verifier {
 
 /// Peels first iterations off loops, so that loops of different tasks have the
@@ -43,6 +45,14 @@ public:
   /// Begins a peeled iteration in one of the tasks that stand before a loop;
   /// `None` if no loop is left to peel.
   Progress peel(Path &path);
+  /// Peeling from these places of the tasks has led to a deadlock. That holds
+  /// for all later searches.
+  void giveUp(std::vector<mlir::Operation *> places) {
+    givenUp.insert(std::move(places));
+  }
+  bool isGivenUp(const std::vector<mlir::Operation *> &places) const {
+    return givenUp.count(places) != 0;
+  }
   /// Ends the peeled iteration of a task, which then stands before the rest of
   /// the loop.
   void endIteration(Path &path, unsigned task);
@@ -54,6 +64,7 @@ private:
   ProofContext &context;
   const PathValues &values;
   PathConditions &conditions;
+  std::set<std::vector<mlir::Operation *>> givenUp;
 };
 
 } // namespace tilews::verifier
