@@ -11,20 +11,22 @@
 #include "mlir-c/Diagnostics.h"
 #include "mlir-c/IR.h"
 #include "mlir/Bindings/Python/Nanobind.h"
+#include "tilews-c/ThreadHandlers.h"
 #include <string>
-#include <thread>
 #include <vector>
 
-/// Calls `function`, which locks the handlers of a context, without the
-/// interpreter lock: a thread that reports an error has locked them, and a
-/// handler in Python may wait for the interpreter there.
-template <typename Function>
-auto callWithoutPython(Function function) {
-  if (!PyGILState_Check())
-    return function();
-  nanobind::gil_scoped_release release;
-  return function();
-}
+/// The handler of the calling thread during a scope. The thread keeps the
+/// interpreter lock: other threads would erase operations that a call has.
+class ThreadHandlerScope {
+public:
+  explicit ThreadHandlerScope(TilewsThreadHandler handler)
+      : outer(tilewsExchangeThreadHandler(handler)) {}
+  ThreadHandlerScope(const ThreadHandlerScope &) = delete;
+  ~ThreadHandlerScope() { tilewsExchangeThreadHandler(outer); }
+
+private:
+  TilewsThreadHandler outer;
+};
 
 /// Collects the diagnostics of a context during its life, as lines such as
 /// "gemm.mlir:3:1: error: ...". Only those of the thread that made the
@@ -34,15 +36,7 @@ auto callWithoutPython(Function function) {
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(MlirContext context)
-      : context(context), handler(callWithoutPython([&] {
-          return mlirContextAttachDiagnosticHandler(context, handle, this,
-                                                    nullptr);
-        })) {}
-  DiagnosticCollector(const DiagnosticCollector &) = delete;
-  ~DiagnosticCollector() {
-    callWithoutPython(
-        [&] { mlirContextDetachDiagnosticHandler(context, handler); });
-  }
+      : scope({context, handle, this}) {}
 
   /// A diagnostic and its notes.
   struct Message {
@@ -87,10 +81,8 @@ private:
   }
 
   static MlirLogicalResult handle(MlirDiagnostic diagnostic, void *self) {
-    auto *collector = static_cast<DiagnosticCollector *>(self);
-    if (std::this_thread::get_id() != collector->thread)
-      return mlirLogicalResultFailure();
-    std::vector<Message> &messages = collector->messages;
+    std::vector<Message> &messages =
+        static_cast<DiagnosticCollector *>(self)->messages;
     bool isError = mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticError;
     Message message{isError, {}};
     add(diagnostic, "", message.lines);
@@ -131,9 +123,7 @@ private:
   }
 
   std::vector<Message> messages;
-  std::thread::id thread = std::this_thread::get_id();
-  MlirContext context;
-  MlirDiagnosticHandlerID handler;
+  ThreadHandlerScope scope;
 };
 
 /// Verifies the IR around an operation: Python can have made it invalid, and

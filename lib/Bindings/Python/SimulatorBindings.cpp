@@ -78,6 +78,8 @@ struct Receivers {
     auto &self = *static_cast<Receivers *>(receivers);
     if (self.error)
       return;
+    // Calls in the callback report their errors themselves.
+    ThreadHandlerScope none({{nullptr}, nullptr, nullptr});
     try {
       function(self);
     } catch (nb::python_error &error) {

@@ -234,7 +234,7 @@ def _definition(
 
 def _text(function: func.FuncOp) -> str:
     """A definition without its name."""
-    text = function.operation.get_asm(use_local_scope=True, assume_verified=True)
+    text = function.operation.get_asm(use_local_scope=True)
     return text.partition("(")[2]
 
 

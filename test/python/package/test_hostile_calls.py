@@ -160,3 +160,29 @@ def test_arrays_have_no_negative_places(context):
         for place in (-1, 1):
             with pytest.raises(IndexError):
                 array[place]
+
+
+def test_dimensions_and_positions_of_types_are_in_range(context):
+    scalar = ir.RankedTensorType.get([], ir.F32Type.get())
+    matrix = ir.RankedTensorType.get([2, 3], ir.F32Type.get())
+    unranked = ir.UnrankedTensorType.get(ir.F32Type.get())
+    for name in ("is_static_dim", "is_dynamic_dim", "get_dim_size"):
+        for shaped, place in ((scalar, 0), (matrix, 2), (matrix, -1), (matrix, 2**62)):
+            with pytest.raises(IndexError, match=f"position {place} is out of range"):
+                getattr(shaped, name)(place)
+        with pytest.raises(ValueError, match="has a rank"):
+            getattr(unranked, name)(0)
+    assert matrix.get_dim_size(1) == 3
+    pair = ir.TupleType.get_tuple([matrix, scalar])
+    assert pair.get_type(1) == scalar
+    for place in (2, -1):
+        with pytest.raises(IndexError, match="out of range"):
+            pair.get_type(place)
+
+
+def test_invalid_operations_are_printed_in_generic_form(context):
+    module = ir.Module.parse("gpu.module @kernels {\n}")
+    (kernels,) = module.body.operations
+    assert "gpu.module @kernels" in kernels.get_asm(assume_verified=True)
+    del kernels.attributes["sym_name"]
+    assert '"gpu.module"()' in kernels.get_asm(assume_verified=True)
