@@ -245,7 +245,12 @@ def compile_command(
 )
 @click.option("--seed", default=0, help="Of random arrays.")
 @click.option(
-    "--block", type=click.IntRange(min=0), nargs=3, default=(0, 0, 0), metavar="X Y Z"
+    "--block",
+    type=click.IntRange(min=0),
+    nargs=3,
+    default=(0, 0, 0),
+    metavar="X Y Z",
+    help="The block to execute; by default the first one.",
 )
 @click.option(
     "--blocks",

@@ -4,6 +4,8 @@ import pathlib
 import re
 import textwrap
 
+import pytest
+
 import tilews
 import tilews.language as tl
 from tilews import ir, passes
@@ -130,3 +132,18 @@ def build_roles(path: pathlib.Path, premise: str, math: str, load: str) -> ir.Mo
     names = {"tl": tl}
     exec(compile(path.read_text(), path, "exec"), names)
     return tilews.kernel(names["kernel"]).build("sm_90a")
+
+
+def check_right_roles(path: pathlib.Path, parts: tuple[str, str, str]) -> None:
+    """Fails unless the kernel of :func:`build_roles` is proved, in each form."""
+    module = build_roles(path, *parts)
+    remarks = passes.verify_schedule(module, report=True)
+    assert any("tile-verify-0002" in remark for remark in remarks), remarks
+    assert verify_steps(module, "tilews-to-nvvm{chip=sm_90a}", FIRST) >= 10
+
+
+def check_wrong_roles(path: pathlib.Path, parts: tuple[str, str, str]) -> None:
+    """Fails unless the verifier refutes the kernel of :func:`build_roles`."""
+    module = build_roles(path, *parts)
+    with pytest.raises(tilews.errors.CompileError, match="is wrong"):
+        passes.verify_schedule(module, report=True)

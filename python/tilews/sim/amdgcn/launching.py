@@ -74,9 +74,9 @@ def record(
     """
     simulator = Simulator(compiled.hsaco)
     get_times(simulator.code.chip)
-    recording = _start(simulator, compiled.manifest, arguments, grid, block)
-    assert recording
-    return recording
+    simulator.recording = Recording(simulator.code.chip)
+    _start(simulator, compiled.manifest, arguments, grid, block)
+    return simulator.recording
 
 
 def _start(
@@ -85,12 +85,12 @@ def _start(
     arguments: Sequence[Any],
     grid: int | Sequence[int] | None,
     only: tuple[int, int, int] | None = None,
-) -> Recording | None:
-    """Checks the arguments and runs all blocks, or `only` one, which is recorded."""
+) -> None:
+    """Checks the arguments and runs all blocks, or `only` one."""
     plan = Launcher(manifest, "cpu").prepare(arguments, grid)
     if only and not all(0 <= i < n for i, n in zip(only, plan.grid, strict=True)):
         raise ValueError(f"the grid {plan.grid} has no block {only}")
-    return simulator.launch(
+    simulator.launch(
         manifest["kernel"],
         plan.grid,
         manifest["block"][0],
@@ -99,7 +99,7 @@ def _start(
             for slot, parameter in enumerate(manifest["parameters"])
         ],
         manifest["shared_bytes"],
-        only,
+        only and [only],
     )
 
 

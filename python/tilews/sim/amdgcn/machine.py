@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,7 @@ class Simulator:
         self.steps: dict[int, Step] = {}
         #: The block that is executed.
         self.block = (0, 0, 0)
+        #: Gets what the waves execute, if it is set before a launch.
         self.recording: Recording | None = None
         #: Names of the instructions that were executed.
         self.executed: set[str] = set()
@@ -107,13 +108,14 @@ class Simulator:
         threads: int,
         arguments: list[Any],
         shared_bytes: int = 0,
-        only: tuple[int, int, int] | None = None,
-    ) -> Recording | None:
+        blocks: Iterable[tuple[int, int, int]] | None = None,
+    ) -> None:
         """Runs kernel `name`. Arrays are changed in place.
 
         `arguments` are numpy arrays or other memory (passed as pointers) and numpy
-        scalars, in the order of the kernel's parameters. With `only`, it runs this
-        block alone, and returns what its waves executed.
+        scalars, in the order of the kernel's parameters. `blocks` are those to run, by
+        default all of the grid. If there is a :attr:`recording`, it gets what their
+        waves execute.
         """
         kernel = self.code.kernels[name]
         if kernel.scratch_bytes:
@@ -134,21 +136,20 @@ class Simulator:
             )
         pointer = self.memory.add(np.frombuffer(packed, np.uint8))
         size = kernel.shared_bytes + shared_bytes
-        if only:
-            self.recording = Recording(
-                self.code.chip, [], kernel.vector_registers, size
+        if self.recording:
+            self.recording.vector_registers = kernel.vector_registers
+            self.recording.shared_bytes = size
+        if blocks is None:
+            blocks = (
+                (x, y, z)
+                for z in range(grid[2])
+                for y in range(grid[1])
+                for x in range(grid[0])
             )
-        blocks = (
-            (x, y, z)
-            for z in range(grid[2])
-            for y in range(grid[1])
-            for x in range(grid[0])
-        )
         with np.errstate(all="ignore"):
-            for self.block in (only,) if only else blocks:
+            for self.block in blocks:
                 self.memory_compiler.shared = SharedMemory(size)
                 self._run_block(kernel, pointer, threads, self.block)
-        return self.recording
 
     def _pack(self, arguments: list[Any]) -> bytes:
         packed = b""

@@ -175,11 +175,7 @@ class MatrixCompiler:
             a, b = np.zeros((size, k), types[0]), np.zeros((k, size), types[1])
             a[lane % size, depth] = _read(wave, left, types[0])
             b[depth, lane % size] = _read(wave, right, types[1])
-            c = np.zeros((size, size), dtype)
-            if old.constant is None:
-                c[row, column] = _read(wave, old, dtype)
-            elif old.constant != "0":
-                raise MachineError(f"unknown accumulator in '{inst.text}'")
+            c = _read_accumulator(wave, old, dtype, (size, row, column))
             _write(wave, dest, _accumulate(a, b, c, dtype)[row, column])
 
         return step
@@ -195,6 +191,7 @@ class MatrixCompiler:
         dest, *sources = (Operand(text) for text in inst.operands)
         left, right, old, *scales = sources
         row, column = get_mfma_coordinates(size, False)
+        dtype = np.dtype(np.float32)
 
         def step(wave: Wave) -> None:
             _require_all(wave, inst)
@@ -203,12 +200,8 @@ class MatrixCompiler:
             if scaled:
                 a = a * _read_scales(wave, scales[0], size, low[0] + 2 * high[0])
                 b = b * _read_scales(wave, scales[1], size, low[1] + 2 * high[1])
-            c = np.zeros((size, size), np.float32)
-            if old.constant is None:
-                c[row, column] = _read(wave, old, np.dtype(np.float32))
-            elif old.constant != "0":
-                raise MachineError(f"unknown accumulator in '{inst.text}'")
-            _write(wave, dest, _accumulate(a, b.T, c, c.dtype)[row, column])
+            c = _read_accumulator(wave, old, dtype, (size, row, column))
+            _write(wave, dest, _accumulate(a, b.T, c, dtype)[row, column])
 
         return step
 
@@ -233,11 +226,7 @@ class MatrixCompiler:
                     raise MachineError(f"halves of a wave differ in '{inst.text}'")
             a[lane % 16, depth] = _read(wave, left, types[0])
             b[depth, lane % 16] = _read(wave, right, types[1])
-            c = np.zeros((16, 16), dtype)
-            if old.constant is None:
-                c[row, column] = _read(wave, old, dtype)
-            elif old.constant != "0":
-                raise MachineError(f"unknown accumulator in '{inst.text}'")
+            c = _read_accumulator(wave, old, dtype, (16, row, column))
             _write(wave, dest, _accumulate(a, b, c, dtype)[row, column])
 
         return step
@@ -247,6 +236,22 @@ def _require_all(wave: Wave, inst: MachineInstruction) -> None:
     wave.get_exec()
     if not wave.all_lanes:
         raise MachineError(f"'{inst.text}' with inactive lanes")
+
+
+def _read_accumulator(
+    wave: Wave,
+    operand: Operand,
+    dtype: np.dtype,
+    layout: tuple[int, np.ndarray, np.ndarray],
+) -> np.ndarray:
+    """A square matrix: its size, and the row and column of each lane's elements."""
+    size, row, column = layout
+    matrix = np.zeros((size, size), dtype)
+    if operand.constant is None:
+        matrix[row, column] = _read(wave, operand, dtype)
+    elif operand.constant != "0":
+        raise MachineError(f"unknown accumulator '{operand.text}'")
+    return matrix
 
 
 def _write(wave: Wave, dest: Operand, value: np.ndarray) -> None:

@@ -151,6 +151,21 @@ def recorded(chip, stages):
     return recording
 
 
+@pytest.mark.parametrize(
+    "chip, name, cycles",
+    [("gfx942", "ds_read2st64_b64", 8), ("gfx950", "ds_read_b128", 4)],
+)
+def test_operands_of_matmuls_have_no_bank_conflicts(chip, name, cycles):
+    """1024 bytes take 8 cycles at 128 bytes a cycle, and 4 at 256."""
+    reads = [
+        step.shared_cycles
+        for wave in recorded(chip, stages=2).waves
+        for step in wave
+        if step.instruction.name == name
+    ]
+    assert len(reads) > 100 and set(reads) == {cycles}
+
+
 @pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
 def test_a_pipeline_is_better_than_none(chip):
     recordings = [recorded(chip, stages) for stages in (2, None)]
