@@ -5,8 +5,9 @@ their sources; the PyPI package xtc-mlir-dev of the same release has them, along
 with a complete MLIR that we do not want. This copies from its export file the
 targets named MLIRPython*, which only list source files.
 
-mlir_python.patch changes some of the sources. Changed copies of them go to the
-folder mlir-python beside the output, the headers to its folder include.
+Sources named in LEFT_OUT are not built. mlir_python.patch changes some of the
+sources. Changed copies of them go to the folder mlir-python beside the output,
+the headers to its folder include.
 
 Usage: mlir_python_targets.py OUTPUT
 """
@@ -20,6 +21,9 @@ import sys
 import tempfile
 
 PATCH = pathlib.Path(__file__).with_name("mlir_python.patch")
+
+# Rewrite patterns in Python keep rewriters and IR that are gone; nothing needs them.
+LEFT_OUT = ("Rewrite.cpp", "Rewrite.h", "rewrite.py", "rewrite.pyi")
 
 
 def write_patched(prefix: pathlib.Path, folder: pathlib.Path) -> list[str]:
@@ -49,6 +53,12 @@ def write_patched(prefix: pathlib.Path, folder: pathlib.Path) -> list[str]:
     return names
 
 
+def kept_sources(sources: re.Match[str]) -> str:
+    """The paths of a target's list without the files that are left out."""
+    paths = sources[0].split(";")
+    return ";".join(p for p in paths if pathlib.PurePath(p).name not in LEFT_OUT)
+
+
 def main() -> None:
     package = importlib.metadata.distribution("xtc-mlir-dev")
     prefix = pathlib.Path(str(package.locate_file("mlir"))).resolve()
@@ -58,6 +68,7 @@ def main() -> None:
     exported = exported.split("# Load information for each installed")[0]
     blocks = [b for b in exported.split(marker) if b.startswith("MLIRPython")]
     text = f'set(_IMPORT_PREFIX "{prefix}")\n' + "".join(marker + b for b in blocks)
+    text = re.sub(r'(?<=INTERFACE_SOURCES ")[^"]*', kept_sources, text)
     output = pathlib.Path(sys.argv[1])
     folder = output.with_name("mlir-python")
     for name in write_patched(prefix, folder):

@@ -1,8 +1,11 @@
 """Calls of MLIR's Python package that crashed the process: each raises an error now."""
 
+import gc
+
 import pytest
 
 from tilews import ir
+from tilews.passmanager import PassManager
 
 LIMITS = "expected between 0 and 65536 dimensions, symbols or results"
 INPUTS = "an expression uses more than"
@@ -186,3 +189,27 @@ def test_invalid_operations_are_printed_in_generic_form(context):
     assert "gpu.module @kernels" in kernels.get_asm(assume_verified=True)
     del kernels.attributes["sym_name"]
     assert '"gpu.module"()' in kernels.get_asm(assume_verified=True)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: PassManager(),
+        lambda: PassManager.parse("builtin.module(cse)"),
+        lambda: ir.ShapedTypeComponents.get([2], ir.F32Type.get()),
+    ],
+    ids=["pass manager", "parsed pass manager", "components of a shape"],
+)
+def test_what_refers_to_a_context_keeps_it_alive(make):
+    def make_in_context_of_its_own():
+        with ir.Context():
+            return make()
+
+    gc.collect()
+    before = ir.Context._get_live_count()
+    kept = make_in_context_of_its_own()
+    gc.collect()
+    assert ir.Context._get_live_count() == before + 1
+    del kept
+    gc.collect()
+    assert ir.Context._get_live_count() == before
