@@ -3,9 +3,9 @@
 import gc
 
 import pytest
+from tilews.passmanager import PassManager
 
 from tilews import ir
-from tilews.passmanager import PassManager
 
 LIMITS = "expected between 0 and 65536 dimensions, symbols or results"
 INPUTS = "an expression uses more than"
