@@ -9,5 +9,8 @@ BUILD = os.environ.setdefault(
 )
 PACKAGES = str(pathlib.Path(BUILD).resolve() / "python_packages")
 
+# Tests compile what they look at; those of the cache have folders of their own.
+os.environ["TILEWS_CACHE"] = "off"
+
 sys.path.insert(0, PACKAGES)
 os.environ["PYTHONPATH"] = PACKAGES  # for the processes that tests start

@@ -12,6 +12,7 @@ import click
 from . import __version__
 from ._command_line import Group, OutputFile, parse_extents, parse_pairs
 from ._support import files
+from .disk_cache.command import cache_command
 
 if TYPE_CHECKING:
     from .compiler import CompiledKernel
@@ -29,6 +30,9 @@ _SUFFIXES = {form: form for form in _FORMS} | {
 @click.version_option(__version__, prog_name="tilews")
 def main() -> None:
     """Compile and inspect tile kernels."""
+
+
+main.add_command(cache_command)
 
 
 def _kernel_of_python(

@@ -7,7 +7,7 @@ import json
 import pathlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _observers, ir
@@ -15,6 +15,8 @@ from ._mlir_libs import _tilews
 from ._observers import on_messages
 from ._support import files, tool_path
 from ._support.chips import find_chip
+from .disk_cache.entries import CacheEntry
+from .disk_cache.place import CachePlace, find_place
 from .errors import CompileError
 from .runtime import LoadedKernel
 from .runtime.pairs import pair
@@ -48,18 +50,36 @@ class CompiledKernel:
     :class:`CompileError` with the compiler's messages if generating its form fails.
     """
 
-    def __init__(self, compilation: _tilews.Compilation, kernel: str | None) -> None:
-        self._compilation = compilation
+    def __init__(
+        self,
+        compile: Callable[[], _tilews.Compilation],
+        kernel: str | None,
+        place: CachePlace | None = None,
+        entry: CacheEntry | None = None,
+    ) -> None:
+        self._compile = compile
         self._kernel = kernel or ""
+        self._place = place
+        self._entry = entry
         self._parse_time: float | None = None
         self._reported = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._chip = entry.chip if entry else self._compilation.chip
         self._report()
+
+    @functools.cached_property
+    def _compilation(self) -> _tilews.Compilation:
+        """The compiler's state. A kernel from the disk needs it for further forms."""
+        with self._lock:
+            if "_compilation" not in vars(self):
+                vars(self)["_compilation"] = self._compile()
+        compilation: _tilews.Compilation = vars(self)["_compilation"]
+        return compilation
 
     def _report(self) -> None:
         """Passes new messages to the functions of :func:`on_messages`."""
         with self._lock:
-            messages = self._compilation.messages[self._reported :]
+            messages = self.messages[self._reported :]
             self._reported += len(messages)
         _observers.report(messages)
 
@@ -67,6 +87,22 @@ class CompiledKernel:
         result = self._compilation.get(output)
         self._report()
         return result
+
+    def _get_kept(self, form: str, output: _tilews.Output) -> bytes:
+        """Code from the disk; otherwise it is generated, and kept there."""
+        if self._place is None:
+            return self._get(output)
+        if self._entry and form in self._entry.forms:
+            return self._entry.forms[form]
+        with self._place.compiling():
+            # Another process may have compiled it meanwhile.
+            entry = self._place.get()
+            if entry and form in entry.forms:
+                return entry.forms[form]
+            code = self._get(output)
+            forms = {**(entry.forms if entry else {}), form: code}
+            self._place.put(self._chip, self.manifest, self.messages, forms)
+        return code
 
     def _require(self, vendor: str, form: str) -> None:
         if self.vendor != vendor:
@@ -78,7 +114,7 @@ class CompiledKernel:
     @property
     def target(self) -> str:
         """The chip, such as ``sm_90a``."""
-        return self._compilation.chip
+        return self._chip
 
     @property
     def vendor(self) -> str:
@@ -120,7 +156,7 @@ class CompiledKernel:
     @functools.cached_property
     def binary(self) -> bytes:
         """The cubin or the HSACO."""
-        return self._get(_tilews.Output.BINARY)
+        return self._get_kept("binary", _tilews.Output.BINARY)
 
     @property
     def cubin(self) -> bytes:
@@ -137,6 +173,8 @@ class CompiledKernel:
     @functools.cached_property
     def manifest(self) -> dict[str, Any]:
         """How to launch the kernel; ``docs/launch.md`` describes the fields."""
+        if self._entry is not None:
+            return self._entry.manifest
         text = self._compilation.manifest(self._kernel)
         self._report()
         manifest: dict[str, Any] = json.loads(text)
@@ -154,6 +192,8 @@ class CompiledKernel:
         For example, why an instruction was not chosen, or that ``ptxas`` serialized
         asynchronous matmuls.
         """
+        if self._entry is not None and "_compilation" not in vars(self):
+            return list(self._entry.messages)
         return self._compilation.messages
 
     @property
@@ -161,20 +201,21 @@ class CompiledKernel:
         """The time of each step so far in milliseconds, in order of execution.
 
         The steps are parsing, each pass, and the steps of code generation. Steps with
-        the same name are added up.
+        the same name are added up. A kernel from the disk has no such steps.
         """
         times: dict[str, float] = {}
         if self._parse_time is not None:
             times["parse"] = self._parse_time
-        for stage, milliseconds in self._compilation.times:
-            times[stage] = times.get(stage, 0.0) + milliseconds
+        if "_compilation" in vars(self):
+            for stage, milliseconds in self._compilation.times:
+                times[stage] = times.get(stage, 0.0) + milliseconds
         return times
 
     @functools.cached_property
     def _loaded(self) -> LoadedKernel:
         # Without ptxas the driver compiles the PTX.
         if self.vendor == "nvidia" and not find_ptxas():
-            image = self.ptx.encode()
+            image = self._get_kept("ptx", _tilews.Output.ASSEMBLY)
         else:
             image = self.binary
         return LoadedKernel(self.manifest, image)
@@ -301,10 +342,17 @@ def compile_module(
         raise CompileError(f"kernel: expected the name of a kernel, found {kernel!a}")
     if not isinstance(line_info, bool):
         raise CompileError(f"line_info: expected True or False, found {line_info!r}")
-    compilation = _tilews.Compilation(
-        module, chip, index_bitwidth, pipeline or "", line_info, tool_path.directories()
-    )
-    return CompiledKernel(compilation, kernel)
+    options = (chip, index_bitwidth, pipeline or "", line_info)
+    directories = tool_path.directories()
+    place = find_place(module, (*options, kernel), find_ptxas())
+    entry = place.get() if place else None
+
+    def compile() -> _tilews.Compilation:
+        # Who has a kernel from the disk may have changed the module since.
+        source = place.parse() if place and entry else module
+        return _tilews.Compilation(source, *options, directories)
+
+    return CompiledKernel(compile, kernel, place, entry)
 
 
 def _text(error: ir.MLIRError) -> str:

@@ -19,6 +19,7 @@
 
 namespace nb = nanobind;
 
+void populateBuildIds(nb::module_ &m);
 void populateDisassembly(nb::module_ &m);
 void populateLayouts(nb::module_ &m);
 void populatePipelines(nb::module_ &m);
@@ -37,4 +38,5 @@ NB_MODULE(_tilews, m) {
   populateLayouts(m);
   populateTarget(m);
   populateDisassembly(m);
+  populateBuildIds(m);
 }

@@ -1,0 +1,232 @@
+"""A folder of entries, shared by processes and hosts.
+
+Each entry is a file, ``ab/abcdef....tilews`` for the key ``abcdef...``, which appears
+complete under its name or not at all. A reader checks its hash, so that a damaged file
+costs a compilation, and no more. The time of a file is that of its last use; the files
+that were used least recently go first when there are too many bytes.
+
+A process that compiles a kernel holds a lock of its own for the key, so that others
+wait for the entry instead of compiling the same. The operating system drops the lock of
+a process that dies. On a file system without locks each process compiles.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import os
+import pathlib
+import time
+import warnings
+from collections.abc import Iterator
+from typing import IO
+
+from .._support import files
+from ..errors import CompileError
+from .entries import CacheEntry
+
+SUFFIX = ".tilews"
+_LOCK = ".lock"
+#: Seconds after which a temporary file is one of a process that was killed.
+_ABANDONED = 3600
+#: Seconds that a process waits for one that compiles the same kernel.
+_PATIENCE = 60
+#: The part of the largest size that is left after entries were dropped.
+_KEPT = 0.8
+
+
+@dataclasses.dataclass(frozen=True)
+class Stored:
+    """A file of the cache.
+
+    Attributes:
+        key: of its entry.
+        path: of the file.
+        size: in bytes.
+        used: the time of the last use, in seconds since 1970.
+    """
+
+    key: str
+    path: pathlib.Path
+    size: int
+    used: float
+
+
+class DiskCache:
+    """Compiled kernels in a folder.
+
+    Nothing here raises an error because of the folder: it may be full, damaged,
+    forbidden or gone, and kernels are then compiled.
+
+    Args:
+        folder: where the entries are; made when the first one is written.
+        most_bytes: the largest size of all entries.
+        is_writable: whether entries may be added, dropped and marked as used.
+    """
+
+    def __init__(
+        self, folder: pathlib.Path, most_bytes: int = 1 << 30, is_writable: bool = True
+    ) -> None:
+        self.folder = folder
+        self.most_bytes = most_bytes
+        self._is_writable = is_writable
+
+    def path(self, key: str) -> pathlib.Path:
+        """The file of a key, which need not exist."""
+        return self.folder / key[:2] / f"{key}{SUFFIX}"
+
+    def get(self, key: str) -> CacheEntry | None:
+        """The entry of a key; None if there is none, or none that can be used."""
+        path = self.path(key)
+        try:
+            entry = CacheEntry.from_bytes(files.read(path))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        if self._is_writable:
+            with contextlib.suppress(OSError):
+                os.utime(path)
+        return entry
+
+    def put(self, key: str, entry: CacheEntry) -> None:
+        """Adds or replaces the entry of a key; drops others if there is no room."""
+        if not self._is_writable:
+            return
+        path = self.path(key)
+        try:
+            # Code is nobody else's business, and must be nobody else's work.
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            files.write(path, entry.to_bytes())
+        except OSError as error:
+            _warn_once(f"compiled kernels are not kept in '{self.folder}': {error}")
+            return
+        self._make_room(path)
+
+    @contextlib.contextmanager
+    def compiling(self, key: str) -> Iterator[None]:
+        """Holds the lock of a key; waits for another process that holds it."""
+        with contextlib.ExitStack() as held:
+            if self._is_writable:
+                with contextlib.suppress(OSError):
+                    path = self.path(key).with_suffix(_LOCK)
+                    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    _lock(held.enter_context(open(path, "wb")))
+            yield
+
+    def entries(self) -> list[Stored]:
+        """All files of entries, the least recently used one first."""
+        found = []
+        for path in self.folder.glob(f"??/*{SUFFIX}"):
+            with contextlib.suppress(OSError):  # Another process may have dropped it.
+                status = path.stat()
+                found.append(Stored(path.stem, path, status.st_size, status.st_mtime))
+        return sorted(found, key=lambda each: each.used)
+
+    def damaged(self) -> list[tuple[Stored, str]]:
+        """The entries that cannot be used, with what was found."""
+        found = []
+        for stored in self.entries():
+            try:
+                CacheEntry.from_bytes(files.read(stored.path))
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                found.append((stored, str(error)))
+        return found
+
+    def drop(self, stored: Stored) -> None:
+        """Removes an entry.
+
+        Raises:
+            OSError: it cannot be removed.
+        """
+        stored.path.unlink(missing_ok=True)
+        stored.path.with_suffix(_LOCK).unlink(missing_ok=True)
+
+    def clear(self) -> int:
+        """Removes all entries, and what killed processes have left.
+
+        Returns:
+            How many entries there were.
+
+        Raises:
+            OSError: one cannot be removed.
+        """
+        entries = self.entries()
+        for stored in entries:
+            self.drop(stored)
+        self._drop_abandoned(0)
+        return len(entries)
+
+    def _make_room(self, newest: pathlib.Path) -> None:
+        """Drops entries until most bytes of the limit are left for new ones."""
+        entries = self.entries()
+        total = sum(stored.size for stored in entries)
+        if total <= self.most_bytes:
+            return
+        self._drop_abandoned(_ABANDONED)
+        for stored in entries:
+            if total <= _KEPT * self.most_bytes:
+                return
+            if stored.path == newest:
+                continue
+            with contextlib.suppress(OSError):
+                self.drop(stored)
+                total -= stored.size
+
+    def _drop_abandoned(self, seconds: float) -> None:
+        """Removes temporary files of processes that were killed that long ago."""
+        for path in self.folder.glob("??/.tilews-*"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime >= seconds:
+                    path.unlink()
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Locks a file, or gives up after a time: the other process may be stopped.
+
+    Raises:
+        OSError: the file system has no locks.
+    """
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.01)
+
+
+_warned: set[str] = set()
+
+
+def _warn_once(message: str) -> None:
+    """Warns of a folder that cannot be written, once a process."""
+    if message not in _warned:
+        _warned.add(message)
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+
+
+def folder() -> pathlib.Path:
+    """The folder that the environment names."""
+    if given := os.environ.get("TILEWS_CACHE_DIR"):
+        return pathlib.Path(given)
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(base, "tilews")
+
+
+def configured() -> DiskCache | None:
+    """The cache that the environment asks for; None if it is off.
+
+    Raises:
+        CompileError: a variable has a value that it cannot have.
+    """
+    mode = os.environ.get("TILEWS_CACHE", "on")
+    if mode not in ("on", "off", "read"):
+        raise CompileError(f"TILEWS_CACHE: expected on, off or read, found {mode!r}")
+    if mode == "off":
+        return None
+    size = os.environ.get("TILEWS_CACHE_SIZE", "1024")
+    if not (size.isascii() and size.isdigit() and int(size) > 0):
+        raise CompileError(
+            f"TILEWS_CACHE_SIZE: expected a number of MiB above 0, found {size!r}"
+        )
+    return DiskCache(folder(), int(size) << 20, is_writable=mode == "on")

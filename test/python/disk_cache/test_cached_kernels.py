@@ -1,0 +1,245 @@
+"""Kernels from the disk: the same as compiled ones, and never those of other inputs."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import tilews
+import tilews.language as tl
+from tilews import compiler
+from tilews._mlir_libs import _tilews
+from tilews.disk_cache import keys
+from tilews.disk_cache.store import DiskCache
+
+SOURCE = """
+import tilews
+import tilews.language as tl
+
+FACTOR = 2.0
+
+def helper(x):
+    return x + 1.0
+
+@tilews.kernel(threads=64)
+def scale(X: tl.Tensor["N", "T"], shift: tl.constexpr = 3):
+    i = tl.grid(tl.cdiv(X.shape[0], 64)) * 64
+    for k in tl.range(4):
+        X[i] = (helper(tl.load(X[i], (64,)).to(tl.f32)) * FACTOR + shift).to(X.dtype)
+"""
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEWS_CACHE", "on")
+    monkeypatch.setenv("TILEWS_CACHE_DIR", str(tmp_path / "cache"))
+    return DiskCache(tmp_path / "cache")
+
+
+@pytest.fixture
+def compilations(monkeypatch):
+    """The arguments of each compilation, without the module."""
+    made = []
+
+    def compile(module, *options):
+        made.append(options)
+        return make(module, *options)
+
+    make = _tilews.Compilation
+    monkeypatch.setattr(_tilews, "Compilation", compile)
+    return made
+
+
+def scale(change=("", "")):
+    """A new kernel, as a new process has it."""
+    text = SOURCE.replace(*change) if change[0] else SOURCE
+    assert not change[0] or text != SOURCE
+    scope = {"text": text}
+    exec(
+        compile(text.replace("64)\n", "64, source=text)\n"), "scale.py", "exec"), scope
+    )
+    return scope["scale"]
+
+
+def build(target="gfx942", change=("", ""), T=tl.f32, **options):
+    compiled = scale(change).compile(target, T=T, **options)
+    assert compiled.binary
+    return compiled
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
+def test_a_kernel_from_the_disk_is_the_compiled_one(cache, compilations, target):
+    first = build(target)
+    second = build(target)
+    assert len(compilations) == 1
+    assert second.timings == {}
+    for name in ("binary", "manifest", "messages", "resources", "target", "vendor"):
+        assert getattr(first, name) == getattr(second, name)
+    assert len(compilations) == 1
+    # Other forms are compiled when they are read.
+    for name in ("asm", "llvm", "object"):
+        assert getattr(first, name) == getattr(second, name)
+    assert first.mlir() == second.mlir()
+    assert len(compilations) == 2
+
+
+def test_without_an_assembler_ptx_is_kept(cache, compilations, monkeypatch):
+    monkeypatch.setattr(compiler, "find_ptxas", lambda: None)
+    images = []
+    monkeypatch.setattr(
+        compiler,
+        "LoadedKernel",
+        lambda manifest, image: images.append(image) or image,
+    )
+    for _ in range(2):
+        assert scale().compile("sm_90a", T=tl.f32)._loaded
+    assert len(compilations) == 1
+    assert images[0] == images[1]
+    assert b".entry scale" in images[0]
+
+
+@tilews.kernel(threads=128)
+def product(
+    A: tl.Tensor["M, K", tl.f16],
+    B: tl.Tensor["K, N", tl.f16],
+    C: tl.Tensor["M, N", tl.f32],
+):
+    i, j = tl.grid(tl.cdiv(C.shape[0], 64), tl.cdiv(C.shape[1], 64))
+    a = tl.alloc_shared((64, 64), tl.f16)
+    b = tl.alloc_shared((64, 64), tl.f16)
+    acc = tl.zeros((64, 64), tl.f32)
+    for k in tl.range(tl.cdiv(A.shape[1], 64), num_stages=3):
+        tl.copy(A[i * 64, k * 64], a)
+        tl.copy(B[k * 64, j * 64], b)
+        acc = tl.gemm(a, b, acc)
+    C[i * 64, j * 64] = acc
+
+
+def test_messages_are_reported_from_the_disk_too(cache, compilations):
+    found = []
+    for _ in range(2):
+        messages = []
+        with compiler.on_messages(messages.extend):
+            compiled = compiler.compile_module(product.build("gfx942"))
+            assert compiled.binary
+            assert compiled.messages == messages
+            assert compiled.llvm
+        assert compiled.messages == messages
+        found.append(messages)
+    assert found[0] == found[1]
+    assert any("remark: " in message for message in found[0])
+    assert len(compilations) == 2  # The second one for LLVM IR.
+
+
+def test_a_module_may_change_after_its_kernel_was_found(cache):
+    first = build()
+    module = scale().build("gfx942", T=tl.f32)
+    found = compiler.compile_module(module, kernel="scale")
+    assert found.binary == first.binary
+    module.body.operations[0].erase()
+    assert found.asm == first.asm
+
+
+CHANGES = {
+    "source": {"change": ("tl.range(4)", "tl.range(5)")},
+    "function that it calls": {"change": ("x + 1.0", "x + 1.5")},
+    "global": {"change": ("FACTOR = 2.0", "FACTOR = 2.5")},
+    "line": {"change": ("FACTOR = 2.0", "FACTOR = 2.0\n")},
+    "default": {"change": ("constexpr = 3", "constexpr = 4")},
+    "constant": {"shift": 7},
+    "element type": {"T": tl.f16},
+    "extent": {"N": 4096},
+    "threads": {"threads": 128},
+    "target": {"target": "gfx950"},
+    "width of indices": {"index_bitwidth": 64},
+    "line information": {"line_info": False},
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_other_inputs_are_other_kernels(cache, compilations, name):
+    build()
+    build(**CHANGES[name])
+    assert len(compilations) == 2
+    build()
+    build(**CHANGES[name])
+    assert len(compilations) == 2
+
+
+@pytest.mark.parametrize(
+    "function, value",
+    [
+        ("compiler_identity", ("0.1.0", "another build")),
+        ("assembler_identity", ("/usr/bin/ptxas", 1, 2)),
+    ],
+)
+def test_other_compilers_make_other_kernels(
+    cache, compilations, monkeypatch, function, value
+):
+    build()
+    monkeypatch.setattr(keys, function, lambda *_: value)
+    build()
+    assert len(compilations) == 2
+
+
+def test_the_compiler_is_known_by_its_libraries(tmp_path):
+    version, *builds = keys.compiler_identity()
+    assert version == tilews.__version__
+    assert builds
+    assert all(len(build) >= 16 and int(build, 16) for build in builds)
+    ptxas = tmp_path / "ptxas"
+    ptxas.write_text("one")
+    found = keys.assembler_identity(str(ptxas))
+    ptxas.write_text("three")
+    assert keys.assembler_identity(str(ptxas)) != found
+
+
+def test_a_pipeline_of_ones_own_is_another_kernel(cache):
+    module = scale().build("gfx942", T=tl.f32)
+    first = compiler.compile_module(module, kernel="scale")
+    steps = "tile-infer-layouts,tile-plan-shared-memory,tile-insert-barriers"
+    other = compiler.compile_module(module, kernel="scale", pipeline=steps)
+    assert first._place.key != other._place.key
+
+
+def test_damage_costs_a_compilation(cache, compilations):
+    first = build()
+    (stored,) = cache.entries()
+    content = bytearray(stored.path.read_bytes())
+    content[-1] ^= 1
+    stored.path.write_bytes(content)
+    assert build().binary == first.binary
+    assert len(compilations) == 2
+    build()
+    assert len(compilations) == 2
+
+
+PROCESS = f"""
+import sys
+sys.path[:] = {sys.path!r}
+sys.path.append({str(pathlib.Path(__file__).parent)!r})
+from test_cached_kernels import build
+sys.stdin.readline()
+kernel = build()
+generated = any("generate" in step for step in kernel.timings)
+print(len(kernel.binary), int(generated))
+"""
+
+
+def test_of_many_processes_one_generates_code(cache):
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROCESS],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(6)
+    ]
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    outputs = [process.communicate(timeout=100)[0].split() for process in processes]
+    assert {size for size, _ in outputs} == {str(len(build().binary))}
+    assert sum(int(generated) for _, generated in outputs) == 1
