@@ -21,6 +21,7 @@
 
 #include "tilews/Target/Assemble.h"
 #include "tilews/Target/OptimizeLLVM.h"
+#include "tilews/Target/UndefinedLanes.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -72,6 +73,7 @@ static void initializeLLVM() {
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUAsmPrinter();
     LLVMInitializeAMDGPUAsmParser(); // of inline assembly
+    registerUndefinedLanesPass();
     llvm::install_fatal_error_handler(handleFatalError);
   });
 }
