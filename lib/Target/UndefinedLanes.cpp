@@ -95,11 +95,11 @@ bool UndefinedLanes::runOnMachineFunction(MachineFunction &function) {
   return !changed.empty();
 }
 
-static Pass *createUndefinedLanes() { return new UndefinedLanes(); }
+Pass *tilews::createUndefinedLanesPass() { return new UndefinedLanes(); }
 
 void tilews::registerUndefinedLanesPass() {
   static const PassInfo info("Undefined lanes", "tilews-undefined-lanes",
-                             &UndefinedLanes::ID, createUndefinedLanes,
+                             &UndefinedLanes::ID, createUndefinedLanesPass,
                              /*isCFGOnly=*/false, /*is_analysis=*/false);
   PassRegistry::getPassRegistry()->registerPass(info);
   static RegisterTargetPassConfigCallback callback(

@@ -8,14 +8,20 @@
 #ifndef TILEWS_TARGET_UNDEFINEDLANES_H
 #define TILEWS_TARGET_UNDEFINEDLANES_H
 
+namespace llvm {
+class Pass;
+} // namespace llvm
+
 namespace tilews {
 
-/// Adds a pass to the code generators for AMD GPUs of this process: after
-/// registers are coalesced, operands that read a part without a value get the
-/// flag `undef`:
+/// Makes a pass on machine code, to run after registers were coalesced. It
+/// marks operands that read a part of a register without a value:
 ///
 ///     undef %a.sub0 = COPY %b
 ///     %c = V_ALIGNBIT_B32 %a.sub1, ...  ->  V_ALIGNBIT_B32 undef %a.sub1, ...
+llvm::Pass *createUndefinedLanesPass();
+
+/// Adds the pass to the code generators for AMD GPUs of this process.
 void registerUndefinedLanesPass();
 
 } // namespace tilews
