@@ -155,6 +155,7 @@ def main(
     python -m tilews.fuzz --seeds 4711 --show
     """
     _check_options(save, show)
+    os.environ["TILEWS_CACHE"] = "off"  # What is checked is compiled here.
     if show:
         for seed in seeds:
             click.echo(generate(seed).text)
