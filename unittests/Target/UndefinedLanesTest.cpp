@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Machine code as LLVM's register coalescer leaves it, and which operands the
-// pass marks.
+// pass marks. The live intervals are valid afterwards, too:
+//
+//   undef %1.sub0 = COPY %0.sub1; %3 = V_ADD_U32 %1.sub1, %0.sub1     %1.sub1
 //
 //===----------------------------------------------------------------------===//
 
