@@ -43,6 +43,11 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
+/// The steps of the first attempts at a kernel whose guards compare numbers: a
+/// tenth of a second, and some tenths.
+static constexpr size_t kStepsOfNumbers = 1000000;
+static constexpr size_t kStepsOfPredicates = 4000000;
+
 static ScheduleVerdict makeVerdict(ScheduleVerdict::Kind kind,
                                    const Finding &finding) {
   ScheduleVerdict verdict;
@@ -75,6 +80,10 @@ private:
                                const Selection &selection,
                                ArrayRef<unsigned> order = {},
                                std::optional<unsigned> *waiting = nullptr);
+  std::optional<Finding> attempt(const TaskProgram &program,
+                                 const Selection &selection,
+                                 ProverOptions options,
+                                 std::optional<unsigned> &waiting);
   bool hasSameGroups(unsigned proved);
   bool proveUnits();
   ScheduleVerdict checkWhole();
@@ -86,6 +95,8 @@ private:
   ProofEffort effort;
   /// The groups with parts of loops: of the last proof, and of all units.
   std::set<LoopGroups::GroupKey> uneven, unevenOfUnits;
+  /// Whether guards compare numbers in the last proof.
+  bool comparesNumbers = false;
   /// The obstacle at which the budget was spent.
   std::optional<Finding> exhausted;
   /// The search for a counterexample, why there is none, and what it has found.
@@ -137,35 +148,28 @@ static bool refine(ProverOptions &options, const Prover &prover,
 
 /// Tries to prove the schedule; returns the obstacle, or nullopt. Tries coarse
 /// abstractions first, and refines them if the proof fails and a quick search
-/// finds no fault. With `waiting`, tasks run in the
-/// fixed `order` and must never block; `*waiting` is then the task that did.
-std::optional<Finding> KernelCheck::prove(const TaskProgram &program,
-                                          const Selection &selection,
-                                          ArrayRef<unsigned> order,
-                                          std::optional<unsigned> *waiting) {
+/// finds no fault.
+std::optional<Finding> KernelCheck::attempt(const TaskProgram &program,
+                                            const Selection &selection,
+                                            ProverOptions options,
+                                            std::optional<unsigned> &waiting) {
   std::optional<Finding> finding;
-  ProverOptions options;
-  options.mayWait = !waiting;
-  options.isLean = selection.isLean;
-  options.order.assign(order.begin(), order.end());
-  options.joinsKnowledge = !rules.getKnowledge().empty();
   for (;;) {
     Prover prover(program, rules, budget, options);
     std::optional<Finding> found = prover.run();
     effort += prover.getEffort();
     LDBG() << "attempt" << (options.joinsKnowledge ? ", joining knowledge" : "")
-           << (options.relatesCounts ? ", relating counts" : "") << ": "
+           << (options.relatesCounts ? ", relating counts" : "")
+           << (options.takesPredicates ? ", with predicates" : "") << ": "
            << (found ? found->text : "proved");
     uneven = prover.getUneven();
+    comparesNumbers = prover.hasComparisons();
     if (!found)
       return std::nullopt;
     if (!options.relatesCounts) {
       finding = found;
-      if (waiting)
-        *waiting = prover.getWaiting();
+      waiting = prover.getWaiting();
     }
-    if (prover.isExhausted())
-      exhausted = finding;
     // A guard of which too little is known may let a task wait as well.
     bool mustWait = prover.getWaiting() &&
                     !(options.joinsGuards && prover.haveGuardsJoined());
@@ -175,6 +179,44 @@ std::optional<Finding> KernelCheck::prove(const TaskProgram &program,
       return finding;
     select(selection);
   }
+}
+
+/// The same with comparisons of guards as numbers, then as predicates if these
+/// numbers are too hard. With `waiting`, tasks run in the fixed `order` and
+/// must never block; `*waiting` is then the task that did.
+std::optional<Finding> KernelCheck::prove(const TaskProgram &program,
+                                          const Selection &selection,
+                                          ArrayRef<unsigned> order,
+                                          std::optional<unsigned> *waiting) {
+  ProverOptions options;
+  options.mayWait = !waiting;
+  options.isLean = selection.isLean;
+  options.order.assign(order.begin(), order.end());
+  options.joinsKnowledge = !rules.getKnowledge().empty();
+  std::optional<unsigned> ignored;
+  std::optional<unsigned> &waits = waiting ? *waiting : ignored;
+  budget.begin(kStepsOfNumbers);
+  std::optional<Finding> finding = attempt(program, selection, options, waits);
+  bool wasCutOff = budget.isSpent();
+  if (!finding || fault || finding->isCertain || !comparesNumbers)
+    return finding;
+  if (!waits && findFault(/*isQuick=*/true))
+    return finding;
+  select(selection);
+  options.takesPredicates = true;
+  std::optional<unsigned> other;
+  budget.begin(kStepsOfPredicates);
+  if (!attempt(program, selection, options, other))
+    return std::nullopt;
+  options.takesPredicates = false;
+  if (wasCutOff && !fault) {
+    select(selection);
+    budget.begin();
+    finding = attempt(program, selection, options, waits);
+  }
+  if (budget.isSpent())
+    exhausted = finding;
+  return finding;
 }
 
 /// Says that a fault depends on offsets, if it does.

@@ -21,12 +21,21 @@ class ProofBudget {
 public:
   explicit ProofBudget(mlir::Operation *kernel) : kernel(kernel) {}
 
+  /// Begins an attempt that may take all steps that are left. From where it
+  /// comes to a comparison of numbers it may take this many: there are other
+  /// ways to prove the kernel then.
+  void begin(size_t mostOfComparisons = kMaxSteps) {
+    most = mostOfComparisons;
+    end = kMaxSteps;
+  }
+  void noteComparison() { end = std::min(kMaxSteps, steps + most); }
+
   /// Counts `more` steps; false if these are too many in all.
   bool spend(size_t more) {
     steps += more;
     return !isSpent();
   }
-  bool isSpent() const { return steps > kMaxSteps; }
+  bool isSpent() const { return steps > end; }
   /// Counts a path that forks at `op`.
   void countFork(mlir::Operation *op) { ++forks[op]; }
   /// Says that the budget is spent, and where paths forked most often.
@@ -38,7 +47,7 @@ private:
   static constexpr size_t kMaxSteps = 60000000;
 
   mlir::Operation *kernel;
-  size_t steps = 0;
+  size_t steps = 0, end = kMaxSteps, most = kMaxSteps;
   llvm::DenseMap<mlir::Operation *, unsigned> forks;
 };
 

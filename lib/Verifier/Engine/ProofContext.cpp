@@ -34,6 +34,11 @@ Path ProofContext::takeFork() {
   return path;
 }
 
+void ProofContext::noteComparison() {
+  if (!std::exchange(comparesNumbers, true))
+    budget.noteComparison();
+}
+
 void ProofContext::begin() {
   forks.clear();
   obstacle.reset();

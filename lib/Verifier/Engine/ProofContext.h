@@ -46,6 +46,10 @@ public:
   bool mayJoinGuards() const { return guardsMayJoin; }
   void joinGuards() { guardsJoined = true; }
   bool haveGuardsJoined() const { return guardsJoined; }
+  /// Notes that a guard compares numbers. A proof that takes such comparisons
+  /// for predicates may be the shorter one.
+  void noteComparison();
+  bool hasComparisons() const { return comparesNumbers; }
 
   /// Leaves a path to be searched later. The last one is taken first.
   void fork(Path path);
@@ -99,7 +103,7 @@ private:
   std::optional<Finding> obstacle;
   ProofEffort effort;
   bool mustRestart = false, isRuleBroken = false;
-  bool guardsMayJoin, guardsJoined = false;
+  bool guardsMayJoin, guardsJoined = false, comparesNumbers = false;
 };
 
 } // namespace tilews::verifier

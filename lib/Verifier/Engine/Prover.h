@@ -29,6 +29,8 @@ struct ProverOptions {
   /// Joins paths that differ in happens-before knowledge only. A clock of the
   /// joined path has the bits that it has on all of them.
   bool joinsKnowledge = false;
+  /// Comparisons of guards are predicates: see Predicates.
+  bool takesPredicates = false;
 };
 
 /// Proves that no path through a program breaks a rule or gets stuck. The proof
@@ -56,6 +58,8 @@ public:
   bool hasLostKnowledge() const { return hasLost && context.hasBrokenRule(); }
   /// Whether conditions of several guards were decided as one.
   bool haveGuardsJoined() const { return context.haveGuardsJoined(); }
+  /// Whether guards compare numbers, which may be taken for predicates.
+  bool hasComparisons() const { return context.hasComparisons(); }
   /// Whether loops carry numbers that may be related.
   bool hasCounts() const { return carried.hasCounts(); }
   /// The task that blocked although none may.
@@ -74,6 +78,7 @@ private:
   PathValues values;
   InductionVariables inductions;
   PathConditions conditions;
+  Predicates predicates;
   ScalarEvaluator evaluator;
   Guards guards;
   CarriedValues carried;

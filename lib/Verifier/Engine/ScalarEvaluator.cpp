@@ -137,6 +137,16 @@ Expr ScalarEvaluator::splitRemainders(Path &path, Expr sum) {
   return sum;
 }
 
+/// Uses facts about remainders in a sum; the path may fork on them. For a
+/// predicate this counts for nothing: it has to be the same function in each
+/// iteration.
+Expr ScalarEvaluator::findRemainders(Path &path, Operation *op, Expr sum) {
+  if (predicates.areEnabled() &&
+      (isa<arith::CmpIOp>(op) || !context.program.isTracked(op->getResult(0))))
+    return sum;
+  return inductions.divideEvenly(path, splitRemainders(path, sum));
+}
+
 //===----------------------------------------------------------------------===//
 // Decided results
 //===----------------------------------------------------------------------===//
@@ -447,8 +457,7 @@ bool ScalarEvaluator::evaluate(Path &path, Operation *op) {
   }
   SmallVector<Expr> operands = values.getAll(path, op->getOperands());
   if (Expr remainder = getComparedRemainder(path, op))
-    operands[0] =
-        inductions.divideEvenly(path, splitRemainders(path, remainder));
+    operands[0] = findRemainders(path, op, remainder);
   if (context.startsOver())
     return false;
   Expr result = fold(path, op, operands);
@@ -464,7 +473,9 @@ bool ScalarEvaluator::evaluate(Path &path, Operation *op) {
   }
   if (Expr sum = getArithmetic(context.table, path.facts, op, operands)) {
     if (isSum(op->getResult(0).getType()))
-      sum = inductions.divideEvenly(path, splitRemainders(path, sum));
+      sum = findRemainders(path, op, sum);
+    else if (isa<arith::CmpIOp>(op))
+      sum = predicates.get(path, op, sum);
     if (context.startsOver())
       return false;
     values.set(path, op->getResult(0), sum);

@@ -9,6 +9,7 @@
 #define TILEWS_LIB_VERIFIER_ENGINE_SCALAREVALUATOR_H
 
 #include "Verifier/Engine/PathConditions.h"
+#include "Verifier/Loops/Predicates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -25,9 +26,10 @@ namespace tilews::verifier {
 class ScalarEvaluator {
 public:
   ScalarEvaluator(ProofContext &context, InductionVariables &inductions,
-                  const PathValues &values, PathConditions &conditions)
+                  const PathValues &values, PathConditions &conditions,
+                  Predicates &predicates)
       : context(context), inductions(inductions), values(values),
-        conditions(conditions) {}
+        conditions(conditions), predicates(predicates) {}
 
   /// Sets the results of `op` that matter; false if the search starts over.
   bool evaluate(Path &path, mlir::Operation *op);
@@ -38,6 +40,7 @@ private:
   Expr select(Path &path, mlir::arith::SelectOp op,
               llvm::ArrayRef<Expr> operands);
   Expr splitRemainders(Path &path, Expr sum);
+  Expr findRemainders(Path &path, mlir::Operation *op, Expr sum);
   Expr getComparedRemainder(const Path &path, mlir::Operation *op) const;
   Expr getExtent(mlir::Operation *op) const;
   void nameResult(Path &path, mlir::OpResult result,
@@ -51,6 +54,7 @@ private:
   InductionVariables &inductions;
   const PathValues &values;
   PathConditions &conditions;
+  Predicates &predicates;
 };
 
 } // namespace tilews::verifier

@@ -86,7 +86,8 @@ Progress TaskMachine::perform(Path &path, unsigned task, Operation *op) {
       return progress;
   if (!evaluator.evaluate(path, op))
     return Progress::Failed;
-  frames.back().next = op->getNextNode();
+  // A decision may have replaced the path by its fork, and so the frames.
+  path.tasks[task].back().next = op->getNextNode();
   return Progress::Made;
 }
 
@@ -105,7 +106,7 @@ bool TaskMachine::requireSteps(Path &path, Block *block) {
 Progress TaskMachine::require(Path &path, unsigned task, Value condition) {
   auto &frames = path.tasks[task];
   frames.back().next = frames.back().next->getNextNode();
-  Expr asserted = values.get(path, condition);
+  Expr asserted = getInterpreted(context.table, values.get(path, condition));
   // What holds for a thread may be about another number in the next one.
   if (context.table.mentions(asserted, values.getThread()))
     return Progress::Made;

@@ -464,6 +464,9 @@ Progress LoopGroups::iterateFor(Path &path, const LoopGroup &group) {
     context.fork(std::move(other));
   }
   path.facts.substitute(table, variable, table.add(sum, step, -1));
+  // A guard may repeat after some iterations.
+  if (path.facts.areContradictory())
+    return Progress::Ended;
   int64_t width = std::abs(table.getConstantValue(step).value_or(1));
   InductionFacts::Window window;
   window.step = step;

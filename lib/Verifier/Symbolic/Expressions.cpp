@@ -10,8 +10,8 @@
 // equality of expressions is equality of numbers. The canonical form is:
 //
 //   * a sum has its terms in the order of their atoms, none with coefficient 0;
-//   * a quotient keeps only what its divisor does not divide:
-//     (4 * n + i + 9) / 4 is n + 2 + (i + 1) / 4;
+//   * a quotient keeps only what its divisor does not divide, next to 0, and
+//     has no common factor: (4 * n + i + 9) / 4 is n + 2 + (i + 1) / 4;
 //   * the first coefficient of a quotient without variables is positive: -n / 4
 //     is -((n + 3) / 4);
 //   * a quotient of a maximum is the maximum of the quotients, and one of a
@@ -38,6 +38,7 @@
 #include <numeric>
 
 using namespace mlir;
+using namespace tilews;
 using namespace tilews::verifier;
 using Kind = ExpressionTable::Kind;
 
@@ -248,18 +249,31 @@ static Expr getReducedQuotient(ExpressionTable &table, Expr sum,
 }
 
 Expr ExpressionTable::getQuotient(Expr sum, int64_t divisor) {
-  // Terms that the divisor divides leave the quotient.
+  // Multiples of the divisor leave the quotient, so that the rest of each
+  // factor is next to 0. Half of the divisor is positive: -3 * n / 6 is
+  // 3 * n / 6 - n.
   Expr whole = getConstant(0), rest = getConstant(0);
   for (auto [atom, factor] : getTerms(sum)) {
-    bool isEven = factor % divisor == 0;
-    Expr &part = isEven ? whole : rest;
-    part = add(part, getInteger(atom), isEven ? factor / divisor : factor);
+    int64_t even = llvm::divideFloorSigned(factor, divisor);
+    int64_t left = factor - even * divisor;
+    bool isLone = std::abs(factor) == 1 && divisor == 2;
+    if (isLone || 2 * left > divisor) {
+      even = isLone ? 0 : even + 1;
+      left = factor - even * divisor;
+    }
+    whole = add(whole, getInteger(atom), even);
+    rest = add(rest, getInteger(atom), left);
   }
   int64_t quotient = llvm::divideFloorSigned(getOffset(sum), divisor);
   whole = addConstant(whole, quotient);
   rest = addConstant(rest, getOffset(sum) - quotient * divisor);
   if (getConstantValue(rest)) // Less than the divisor.
     return whole;
+  // (2 * n + 3) / 4 is (n + 1) / 2.
+  int64_t common = std::gcd(getScale(rest), divisor);
+  rest = addConstant(divideExactly(dropConstant(*this, rest), common),
+                     getOffset(rest) / common);
+  divisor /= common;
   return add(whole, getReducedQuotient(*this, rest, divisor));
 }
 
@@ -376,6 +390,30 @@ Expr ExpressionTable::getConjunction(ArrayRef<Expr> conditions) {
   return intern(Kind::And, {}, parts);
 }
 
+Expr verifier::getPredicate(ExpressionTable &table, Expr condition) {
+  if (table.getConstantValue(condition))
+    return condition;
+  if (table.getKind(condition) == Kind::Not)
+    return table.getNot(getPredicate(table, table.getOperands(condition)[0]));
+  return table.getAtom({AtomKind::Predicate}, {condition});
+}
+
+Expr verifier::getInterpreted(ExpressionTable &table, Expr condition) {
+  SmallVector<Expr> operands(table.getOperands(condition));
+  switch (table.getKind(condition)) {
+  case Kind::Not:
+    return table.getNot(getInterpreted(table, operands[0]));
+  case Kind::And:
+    for (Expr &operand : operands)
+      operand = getInterpreted(table, operand);
+    return table.getConjunction(operands);
+  case Kind::Atom:
+    return isPredicate(table, condition) ? operands[0] : condition;
+  default:
+    return condition;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Variables
 //===----------------------------------------------------------------------===//
@@ -439,7 +477,9 @@ Expr ExpressionTable::substitute(Expr e, Expr atom, Expr by) {
     result = getConjunction(operands);
     break;
   case Kind::Atom:
-    if (!operands.empty())
+    if (isPredicate(*this, e))
+      result = getPredicate(*this, operands[0]);
+    else if (!operands.empty())
       result = getAtom(SmallVector<int64_t>(getName(e)), operands);
     break;
   }

@@ -64,6 +64,9 @@ struct AtomKind {
     /// An extent of an argument of the kernel, divided by what is promised to
     /// divide it.
     Extent = 15,
+    /// A condition, the operand, of which only is known that equal ones have
+    /// equal values.
+    Predicate = 16,
   };
 };
 
@@ -215,6 +218,18 @@ inline bool isComparison(ExpressionTable::Kind kind) {
   return kind == ExpressionTable::Kind::Positive ||
          kind == ExpressionTable::Kind::Zero;
 }
+
+inline bool isPredicate(const ExpressionTable &table, Expr e) {
+  return table.getKind(e) == ExpressionTable::Kind::Atom &&
+         table.getName(e)[0] == AtomKind::Predicate;
+}
+
+/// An atom in place of a condition: no fact about other conditions implies its
+/// value.
+Expr getPredicate(ExpressionTable &table, Expr condition);
+
+/// A condition with conditions in place of the atoms that stand for them.
+Expr getInterpreted(ExpressionTable &table, Expr condition);
 
 /// The sum without its constant.
 inline Expr dropConstant(ExpressionTable &table, Expr sum) {

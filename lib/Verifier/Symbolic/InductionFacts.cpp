@@ -84,6 +84,9 @@ void InductionFacts::enter(Expr first, Expr step, int64_t iterations,
   // An element is asked for by its new name from here on.
   auto enterFlag = [&](Expr flag, Expr former) {
     std::optional<bool> holds = facts.getTruth(former);
+    // A comparison with a bound is no predicate.
+    if (!holds && isPredicate(table, flag))
+      holds = facts.decide(table, getInterpreted(table, former));
     if (!holds || flag == former)
       return;
     entered.setTruth(flag, *holds);
@@ -217,6 +220,16 @@ bool InductionFacts::hasQuotient(Expr e) const {
                       [&](Expr operand) { return hasQuotient(operand); });
 }
 
+/// Whether `condition` is or has a predicate of the variable: where that lies
+/// before the variable is not seen from it.
+bool InductionFacts::hasPredicate(Expr condition) const {
+  if (!table.mentions(condition, variable))
+    return false;
+  return isPredicate(table, condition) ||
+         llvm::any_of(table.getOperands(condition),
+                      [&](Expr part) { return hasPredicate(part); });
+}
+
 /// Whether this iteration or one of the next may ask for a flag, or for whether
 /// a sum is 0.
 bool InductionFacts::isAskedLater(Expr condition, const Window &window,
@@ -226,17 +239,27 @@ bool InductionFacts::isAskedLater(Expr condition, const Window &window,
     conditions.insert(table.getKind(subject) == Kind::Linear
                           ? table.getZero(subject)
                           : subject);
-  for (int64_t k = 0; k <= window.iterations; ++k) {
-    Expr moved = table.add(table.getInteger(variable), window.step, -k);
-    if (conditions.contains(table.substitute(condition, variable, moved)))
-      return true;
-  }
-  return false;
+  auto isAsked = [&](Expr part) {
+    for (int64_t k = 0; k <= window.iterations; ++k) {
+      Expr moved = table.add(table.getInteger(variable), window.step, -k);
+      if (conditions.contains(table.substitute(part, variable, moved)))
+        return true;
+    }
+    return false;
+  };
+  // Of some conjunctions a part was decided, and the rest is not asked for.
+  return isAsked(condition) ||
+         (table.getKind(condition) == Kind::And &&
+          llvm::all_of(table.getOperands(condition), [&](Expr part) {
+            return isAsked(table.getKind(part) == Kind::Not
+                               ? table.getOperands(part)[0]
+                               : part);
+          }));
 }
 
 void InductionFacts::trim(const Window &window, const OpenConditions &asked) {
   facts.eraseTruthsIf([&](Expr condition) {
-    if (hasQuotient(condition) && !window.isShort)
+    if (hasPredicate(condition) || (hasQuotient(condition) && !window.isShort))
       return !isAskedLater(condition, window, asked);
     return liesBefore(condition, window.step) ||
            isSettled(condition, window, asked);

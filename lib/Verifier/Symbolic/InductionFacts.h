@@ -64,6 +64,7 @@ public:
 private:
   bool hasElement(Expr e) const;
   bool hasQuotient(Expr e) const;
+  bool hasPredicate(Expr condition) const;
   bool isAskedLater(Expr condition, const Window &window,
                     const OpenConditions &asked) const;
   bool liesBefore(Expr e, Expr step, bool isIndex = false) const;

@@ -432,7 +432,8 @@ void PathFacts::substitute(ExpressionTable &table, Expr atom, Expr by) {
     if (std::optional<int64_t> value = table.getConstantValue(renamed))
       contradictory |= holds != (*value != 0);
     else
-      truths[renamed] = holds;
+      contradictory |=
+          !truths.insert({renamed, holds}).second && truths[renamed] != holds;
   }
 }
 

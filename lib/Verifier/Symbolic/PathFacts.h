@@ -58,8 +58,9 @@ public:
   findDefinition(ExpressionTable &table, Expr sum);
   /// Adds a definition, and applies it to the facts.
   void define(ExpressionTable &table, Expr atom, Expr by);
-  /// Whether a definition has shown that no run takes the path: n is odd by a
-  /// fact, and is defined as 4 * q + 2.
+  /// Whether a new name has shown that no run takes the path: n is odd by a
+  /// fact, and is defined as 4 * q + 2; or two facts are now about one
+  /// condition.
   bool areContradictory() const { return contradictory; }
   /// `e` with all defined atoms replaced.
   Expr resolve(ExpressionTable &table, Expr e) const;

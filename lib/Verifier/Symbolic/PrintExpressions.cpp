@@ -120,7 +120,12 @@ void ExpressionTable::print(Expr e, raw_ostream &os) const {
   case Kind::Linear:
     return printSum(*this, e, os);
   case Kind::Atom:
-    return printAtom(*this, e, os);
+    if (!isPredicate(*this, e))
+      return printAtom(*this, e, os);
+    os << "is(";
+    printOperand(0);
+    os << ")";
+    return;
   case Kind::Positive:
   case Kind::Zero:
     printOperand(0);
