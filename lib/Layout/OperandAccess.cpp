@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Searches a layout of a shared operand without bank conflicts. The reads of a
-// warp, by ldmatrix or by single registers, and the writes of the copy that
+// warp, by ldmatrix, transposing reads or single registers, and the writes of the copy that
 // fills the buffer are evaluated on the candidate, one phase of threads after
 // the other. Candidates are panels of 128 bytes down to 16 and plain rows, each
 // with all swizzles that stay within the panel. The first candidate without
@@ -49,6 +49,41 @@ OperandAccess tilews::getRegisterAccess(const MmaInstruction &mma, bool isLhs,
                                         bool transposed) {
   const FragmentLayout &lanes = isLhs ? mma.lhs : mma.rhs;
   return {transposed ? lanes.transpose({1, 0}) : lanes, 0};
+}
+
+std::optional<TransposedRead> tilews::getTransposedRead(int64_t elementBits,
+                                                        bool hasInstruction) {
+  if (elementBits != 8 && elementBits != 16)
+    return std::nullopt;
+  // "AMD Instinct CDNA4 Instruction Set Architecture", "MFMA Transpose Load
+  // from LDS".
+  if (hasInstruction)
+    return TransposedRead{/*lanes=*/16, /*bytes=*/8};
+  return TransposedRead{/*lanes=*/4, /*bytes=*/4 * elementBits / 8};
+}
+
+std::optional<FragmentLayout>
+tilews::getTransposedRuns(const MmaInstruction &mma, bool isLhs,
+                          int64_t elementBits, TransposedRead read) {
+  int64_t perLane = read.bytes * 8 / elementBits;
+  int64_t outer = isLhs ? 0 : 1, inner = 1 - outer;
+  const FragmentLayout &operand = isLhs ? mma.lhs : mma.rhs;
+  ArrayRef<Mode> thread = operand.getThreadModes();
+  ArrayRef<Mode> value = operand.getValueModes();
+  auto isRun = [](ArrayRef<Mode> modes, int64_t dim, int64_t least) {
+    return !modes.empty() && modes.front().dim == dim &&
+           modes.front().stride == 1 && modes.front().extent % least == 0;
+  };
+  if (!isRun(thread, outer, read.lanes) || !isRun(value, inner, perLane))
+    return std::nullopt;
+  SmallVector<Mode> lanes = {
+      {read.lanes / perLane, perLane, outer},
+      {perLane, 1, inner},
+      {thread.front().extent / read.lanes, read.lanes, outer}};
+  llvm::append_range(lanes, thread.drop_front());
+  SmallVector<Mode> reads = {{value.front().extent / perLane, perLane, inner}};
+  llvm::append_range(reads, value.drop_front());
+  return FragmentLayout(lanes, reads);
 }
 
 /// Returns the worst of the accesses, each to `vector` registers of `numLanes`
@@ -135,6 +170,9 @@ struct LayoutSearch {
 
   /// Tries a layout. Returns whether it has no conflicts at all.
   bool isFree(const SharedLayout &layout) {
+    // The bytes at the address of a lane must lie side by side.
+    if (layout.getContiguity(elementBits) * elementBits < access.rowBytes * 8)
+      return false;
     Expected<BankConflicts> reads =
         getBankConflicts(access, layout, elementBits, banks);
     if (!reads) {

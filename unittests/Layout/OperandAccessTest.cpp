@@ -68,6 +68,38 @@ TEST(OperandAccessTest, RowsBecomeTheOperand) {
       }
 }
 
+TEST(OperandAccessTest, TransposedRunsBecomeTheOperand) {
+  for (auto [bits, mma] :
+       {std::pair(8, getMfma(32, 32)), std::pair(16, getMfma(32, 16)),
+        std::pair(16, getMfma(16, 32)), std::pair(8, getMfmaSmall(32, 8, 8)),
+        std::pair(8, getMfmaSmall(16, 8, 8)), std::pair(16, getWmmaGfx11()),
+        std::pair(8, getWmmaGfx12())})
+    for (bool isLhs : {true, false})
+      for (bool hasInstruction : {true, false}) {
+        TransposedRead read = *getTransposedRead(bits, hasInstruction);
+        auto runs = getTransposedRuns(mma, isLhs, bits, read);
+        ASSERT_TRUE(runs);
+        const FragmentLayout &operand = isLhs ? mma.lhs : mma.rhs;
+        int64_t outer = isLhs ? 0 : 1, perLane = read.bytes * 8 / bits;
+        ASSERT_EQ(runs->getNumValues() * perLane, operand.getNumValues());
+        forEachPlace(operand, 2, [&](int64_t lane, int64_t v, Coords coords) {
+          // Element `e` of a lane is in row `e` of the matrix that its lanes
+          // read, in the lane's column.
+          int64_t e = v % perLane, column = lane % read.lanes;
+          int64_t from =
+              lane - column + e * read.lanes / perLane + column / perLane;
+          Coords found = runs->getCoords(from, v / perLane, 2);
+          found[outer] += column % perLane;
+          EXPECT_EQ(found, coords) << bits << " bits, lane " << lane;
+        });
+      }
+  // A lane has a single element along K, or fewer than the read gives.
+  TransposedRead four = *getTransposedRead(16, false);
+  EXPECT_FALSE(getTransposedRuns(getMfma(32, 2), false, 16, four));
+  EXPECT_FALSE(getTransposedRuns(getMfma(32, 4), false, 16, four));
+  EXPECT_FALSE(getTransposedRead(32, true));
+}
+
 TEST(OperandAccessTest, RegistersAreReadWhereTheyAre) {
   MmaInstruction mma = getMfma(16, 16);
   for (bool isLhs : {true, false}) {

@@ -55,6 +55,9 @@ struct TargetInfo {
            (arch == 0x908 || arch == 0x90a || arch == 0x942 || arch == 0x950);
   }
   bool hasWmma() const { return isAMD() && arch >= 0x1100; }
+  /// Whether lanes can read a transposed matrix from shared memory
+  /// (ds_read_b64_tr_b16 and ds_read_b64_tr_b8).
+  bool hasTransposedReads() const { return isAMD() && arch == 0x950; }
   /// Says which types of fp8 the chip converts, as the end of an error.
   llvm::StringRef describeFp8() const;
 

@@ -31,6 +31,9 @@ public:
   mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b, const MmaOperands &op,
                       mlir::Value lhs, mlir::Value rhs,
                       mlir::Value acc) const override;
+  std::unique_ptr<OperandReader>
+  createOperandReader(mlir::ImplicitLocOpBuilder &b,
+                      const SharedOperand &operand) const override;
   mlir::Value emitTruncFp8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                            mlir::Type fp8) const override;
   mlir::Value emitExtFp8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,

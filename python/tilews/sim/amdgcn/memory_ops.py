@@ -45,6 +45,9 @@ class MemoryCompiler:
         if inst.name.startswith("buffer_"):
             self._check(inst, ("offset", "offen", "idxen"))
             return self.buffers.compile(inst, operands, self.queues)
+        match = re.fullmatch(r"ds_read_b64_tr_b(8|16)", inst.name)
+        if match:
+            return self._transposed(inst, int(match[1]) // 8, operands)
         match = re.fullmatch(r"(global|ds|s)_(load|read|store|write)_(\w+)", inst.name)
         if match:
             space, kind, rest = match.groups()
@@ -285,6 +288,42 @@ class MemoryCompiler:
                     self._count_cycles(base + each, width.size, not loads, mask)
                     for each in offsets
                 )
+            self.queues[wave.index].issue("ds", access)
+
+        return step
+
+    def _transposed(
+        self, inst: MachineInstruction, size: int, operands: list[Operand]
+    ) -> Step:
+        """Each 16 lanes read a matrix, a row of which is 16 elements, and transpose it
+        ("CDNA4" ISA, "MFMA Transpose Load from LDS").
+        """
+        self._check(inst, ("offset",))
+        get_places = self._get_shared_places(inst, operands[1])
+        first, count = operands[0].first, 8 // size
+
+        def step(wave: Wave) -> None:
+            if not wave.get_exec().all():
+                raise MachineError(f"'{inst.text}' with inactive lanes")
+            shared, places = self.shared, get_places(wave) & 0xFFFFFFFF
+            if (places % 8).any():
+                raise MachineError(f"'{inst.text}' at a place that 8 does not divide")
+            loaded: list[np.ndarray] = []
+
+            def complete() -> None:
+                rows = loaded[0].reshape(self.lanes // 16, count, 16, size)
+                columns = rows.transpose(0, 2, 1, 3).reshape(self.lanes, 8)
+                words = np.ascontiguousarray(columns).view(np.uint32)
+                wave.v[first][:], wave.v[first + 1][:] = words[:, 0], words[:, 1]
+
+            access = Access(
+                "ds", lambda: loaded.append(shared.load(places, 8)), complete
+            )
+            access.vectors = [first, first + 1]
+            if wave.recorded:
+                every = np.ones(self.lanes, bool)
+                cycles = self._count_cycles(places, 8, False, every)
+                wave.recorded[-1].shared_cycles = cycles
             self.queues[wave.index].issue("ds", access)
 
         return step
