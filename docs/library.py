@@ -51,7 +51,7 @@ kernels.rms_norm(x, weight, out=y, stream=stream)
 The examples run with `import numpy as np`, and on numpy's arrays."""
 
 #: The sections of the page, in order, by the folder of their operations.
-TOPICS = {"rows": "Rows"}
+TOPICS = {"matmuls": "Matmuls", "rows": "Rows"}
 
 
 def operations() -> dict[str, list[str]]:
@@ -116,11 +116,12 @@ def summary(name: str) -> str:
 def render() -> str:
     """The text of the page."""
     text = [NOTE, "# Ready operations", INTRODUCTION]
-    rows = ["| operation | |", "|---|---|"]
     entries_of: list[str] = []
-    for names in operations().values():
+    for folder, names in operations().items():
+        rows = [f"| {TOPICS[folder]} | |", "|---|---|"]
         for name in names:
             anchor = f"kernels{name}"
             rows.append(f"| [`kernels.{name}`](#{anchor}) | {summary(name)} |")
             entries_of += describe(name)
-    return clean([*text, "\n".join(rows), *entries_of])
+        text.append("\n".join(rows))
+    return clean([*text, *entries_of])

@@ -12,6 +12,7 @@ Arrays on a GPU are computed there, and those in host memory by the reference
 interpreter. The operations need row-major arrays and copy nothing.
 """
 
+from .matmuls.dense import matmul
 from .operation import Operation
 from .rows.cross_entropy import cross_entropy
 from .rows.cumulative import cumsum
@@ -34,6 +35,7 @@ __all__ = [
     "gated",
     "gelu_and_mul",
     "layer_norm",
+    "matmul",
     "rms_norm",
     "rope",
     "silu_and_mul",
