@@ -11,7 +11,7 @@ from ...runtime.arrays import is_on_host
 from ..host import FLOATS, check_array, check_type, fail, result
 from ..operation import operation
 from ..rows.gated import find_activation
-from .tiling import Tiling, choose
+from .tiling import choose
 
 #: Types of operands, and those of results.
 OPERANDS = (*FLOATS, tl.e4m3, tl.e5m2, tl.e4m3fnuz, tl.e5m2fnuz, tl.i8)
@@ -266,80 +266,78 @@ def matmul(
     """
     name = "matmul"
     both = read_operands(name, a, b, (transpose_a, transpose_b))
-    batches, m, n, _ = both.shape
     kind = both.dtype
     default = kind if kind in FLOATS else tl.bf16 if kind.is_float else tl.i32
     dtype = check_type(name, "out_dtype", out_dtype or default, RESULTS)
     y = result(name, out, a, both.outer, dtype)
     function = None if activation is None else find_activation(name, activation)
-    parts: dict[str, Any] = {
-        "Bias": (bias, (n,), (n,), FLOATS),
-        "Residual": (residual, both.outer, (batches, m, n), FLOATS),
-        "RowScales": (scale_a, both.outer[:-1], (batches, m), (tl.f32,)),
-        "ColumnScales": (scale_b, (n,), (1, n), (tl.f32,)),
-    }
-    labels = ("bias", "residual", "scale_a", "scale_b")
-    for label, (key, part) in zip(labels, parts.items(), strict=True):
-        array, shape, flat, allowed = part
-        if array is not None:
-            check_array(name, label, array, shape, allowed)
-        parts[key] = None if array is None else array.reshape(flat)
-    if not dtype.is_float and (
-        scale != 1 or function or any(part is not None for part in parts.values())
-    ):
+    finish = read_epilogue(name, both, bias, residual, scale_a, scale_b)
+    has_epilogue = any(part is not None for part in (*finish, function))
+    if not dtype.is_float and (scale != 1 or has_epilogue):
         raise fail(name, "a result of i32 has no epilogue; pass out_dtype=tl.f32")
-    if 0 in y.shape:
-        return y
-    c = y.reshape(batches, m, n)
-    tiling = choose(
-        both.shape,
-        kind.bits // 8,
-        launch.get("target"),
-        is_on_host(a),
-        both.is_direct,
-    )
-    options = {
-        "TRANSPOSE_A": transpose_a,
-        "TRANSPOSE_B": transpose_b,
-        "TF32": allow_tf32 and kind == tl.f32,
-    }
-    finish = (*parts.values(),)
-    if tiling.splits == 1:
-        launch_tiles(both, finish, c, scale, tiling, options, function, launch)
-        return y
-    total = tl.f32 if kind.is_float else tl.i32
-    sums = result(name, None, a, (batches * tiling.splits, m, n), total)
-    none = (None,) * len(finish)
-    launch_tiles(both, none, sums, 1.0, tiling, options, None, launch)
-    matmul_sums(
-        sums,
-        *finish,
-        c,
-        float(scale),
-        SPLITS=tiling.splits,
-        activation=function,
-        **launch,
-    )
+    if 0 not in y.shape:
+        options = {
+            "TRANSPOSE_A": transpose_a,
+            "TRANSPOSE_B": transpose_b,
+            "TF32": allow_tf32 and kind == tl.f32,
+        }
+        launch_matmul(both, (finish, y, float(scale), function), options, launch)
     return y
 
 
-def launch_tiles(
+def read_epilogue(
+    name: str, both: Operands, bias: Any, residual: Any, scale_a: Any, scale_b: Any
+) -> tuple[Any, ...]:
+    """Checks the arrays of an epilogue, and gives them the shapes of the kernel.
+
+    Raises:
+        LaunchError: one does not fit.
+    """
+    batches, m, n, _ = both.shape
+    parts = []
+    for label, array, shape, flat, allowed in (
+        ("bias", bias, (n,), (n,), FLOATS),
+        ("residual", residual, both.outer, (batches, m, n), FLOATS),
+        ("scale_a", scale_a, both.outer[:-1], (batches, m), (tl.f32,)),
+        ("scale_b", scale_b, (n,), (1, n), (tl.f32,)),
+    ):
+        if array is not None:
+            check_array(name, label, array, shape, allowed)
+        parts.append(None if array is None else array.reshape(flat))
+    return tuple(parts)
+
+
+def launch_matmul(
     both: Operands,
-    finish: tuple[Any, ...],
-    c: Any,
-    scale: float,
-    tiling: Tiling,
+    finish: tuple[tuple[Any, ...], Any, float, Any],
     options: dict[str, Any],
-    activation: Any,
     launch: dict[str, Any],
 ) -> None:
-    """Launches the kernel of tiles."""
+    """Launches a matmul, and the kernel that adds up its parts if there are any.
+
+    Args:
+        both: the operands.
+        finish: the arrays of the epilogue, the result, a factor, the activation.
+        options: of the kernel.
+        launch: options of the launch.
+    """
+    arrays, y, scale, activation = finish
+    batches, m, n, _ = both.shape
+    c = y.reshape(batches, m, n)
+    size = both.dtype.bits // 8
+    target, on_host = launch.get("target"), is_on_host(both.a)
+    tiling = choose(both.shape, size, target, on_host, both.is_direct)
+    is_whole = tiling.splits == 1
+    parts = c
+    if not is_whole:
+        total = tl.f32 if both.dtype.is_float else tl.i32
+        parts = result("matmul", None, both.a, (batches * tiling.splits, m, n), total)
     matmul_tiles(
         both.a,
         both.b,
-        *finish,
-        c,
-        float(scale),
+        *(arrays if is_whole else [None] * len(arrays)),
+        parts,
+        scale if is_whole else 1.0,
         BM=tiling.bm,
         BN=tiling.bn,
         BK=tiling.bk,
@@ -347,8 +345,11 @@ def launch_tiles(
         BLOCKS=tiling.blocks,
         PING_PONG=tiling.ping_pong,
         SPLITS=tiling.splits,
-        activation=activation,
+        activation=activation if is_whole else None,
         threads=tiling.threads,
         **options,
         **launch,
     )
+    if not is_whole:
+        rest = {"SPLITS": tiling.splits, "activation": activation}
+        matmul_sums(parts, *arrays, c, scale, **rest, **launch)
