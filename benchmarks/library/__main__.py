@@ -25,7 +25,7 @@ RESULTS = pathlib.Path(__file__).parents[1] / "results"
 WORKER = (sys.executable, "-m", "benchmarks.library.library_worker")
 
 #: Shapes and variants of each operation: rows and columns; tokens, heads and elements;
-#: M, N and K.
+#: M, N and K; batches, queries and keys, heads of both, elements.
 LISTED: dict[str, list[tuple[tuple[int, ...], str, str]]] = {
     "softmax": [
         ((8192, 8192), "bf16", ""),
@@ -70,6 +70,15 @@ LISTED: dict[str, list[tuple[tuple[int, ...], str, str]]] = {
         ((8192, 8192, 8192), "e4m3", "NT"),
         ((4096, 4096, 4096), "f32", "NT"),
     ],
+    "attention": [
+        ((8, 4096, 32, 32, 128), "bf16", "full"),
+        ((8, 4096, 32, 32, 128), "bf16", "causal"),
+        ((1, 16384, 16, 16, 128), "bf16", "causal"),
+        ((8, 4096, 32, 32, 64), "bf16", "full"),
+        ((4, 4096, 16, 16, 256), "bf16", "full"),
+        ((2, 8192, 64, 8, 128), "bf16", "causal"),
+        ((16, 1000, 32, 8, 128), "bf16", "full"),
+    ],
 }
 
 
@@ -95,6 +104,11 @@ def random_cases(names: list[str], count: int, seed: int) -> list[Case]:
                 shape: tuple[int, ...] = (m, n, k)
                 # The stored rows of A (K, M) and of B begin at multiples of 16 bytes.
                 dtype, layout = draw.choice(["bf16", "e4m3"]), "NT"
+            elif name == "attention":
+                groups = draw.choice([1, 2, 4, 8])
+                heads = groups * draw.choice([1, 2, 4])
+                depth = draw.choice([64, 128, 256])
+                shape = size(1, 8, 1), size(64, 8192, 1), heads, groups, depth
             elif name == "rope":
                 shape = size(64, 32768, 1), size(1, 64, 1), draw.choice([64, 128, 256])
             else:

@@ -25,7 +25,8 @@ def prepare(make: Any, case: Case) -> tuple[Problem, list[Candidate]]:
     trial: Trial = make(case)
     unit = unit_of(case.group)
     work = trial.work if unit == "TFLOP/s" else 1e-9 * trial.work
-    problem = Problem(trial.output, trial.reference, trial.bound, {unit: work})
+    bound = trial.bound if trial.slack is None else trial.slack
+    problem = Problem(trial.output, trial.reference, bound, {unit: work})
     peers = [
         Candidate("torch", name, lambda run=run: (run, None))
         for name, run in trial.peers.items()
@@ -35,12 +36,16 @@ def prepare(make: Any, case: Case) -> tuple[Problem, list[Candidate]]:
 
 
 def start(trial: Trial) -> tuple[Any, None]:
-    """Compiles an operation of tilews, and checks the scales of its result.
+    """Compiles an operation of tilews, and checks what the bound of peers leaves out.
 
     Raises:
-        ValueError: a scale is wrong.
+        ValueError: the result is wrong, or a scale of it.
     """
-    trial.run()
+    from ..measure import errors
+
+    found, _ = errors(trial.run(), trial.reference)
+    if not found <= trial.bound:
+        raise ValueError(f"expected an error of at most {trial.bound}, found {found}")
     if trial.scales:
         scales, wanted = trial.scales
         error = (scales().double() / wanted - 1).abs().max()

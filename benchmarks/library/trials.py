@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -35,10 +36,11 @@ class Trial:
     Attributes:
         run: the operation of tilews; returns the result.
         peers: the same with torch, by a name.
-        output: a tensor that `run` writes.
+        output: a tensor that `run` writes, which is filled with NaN before.
         reference: the result in float64.
         work: the bytes or the operations of a run.
         bound: largest relative error.
+        slack: that of the peers, if it is another one.
         scales: the scales of an fp8 result: a function that returns them, and their
             reference.
     """
@@ -50,6 +52,7 @@ class Trial:
     work: float
     bound: float
     scales: tuple[Callable[[], Tensor], Tensor] | None = None
+    slack: float | None = None
 
 
 def _random(shape: tuple[int, ...], dtype: str, deviation: float = 1.0) -> Tensor:
@@ -74,6 +77,7 @@ def _compiled(
     function: Callable[..., Tensor], *tensors: Tensor
 ) -> Callable[[], Tensor]:
     """torch.compile of a function, which is compiled when it is first called."""
+    torch._dynamo.reset()  # It compiles a function for few shapes only.
     fused = torch.compile(function, dynamic=False)
     return lambda: fused(*tensors)
 
@@ -243,6 +247,7 @@ def cross_entropy(case: Case) -> Trial:
         reference,
         _bytes(x),
         ARITHMETIC_ERROR,
+        slack=UNIT_ROUNDOFF[case.dtype],  # torch rounds the losses.
     )
 
 
@@ -258,7 +263,7 @@ def argmax(case: Case) -> Trial:
     return Trial(
         lambda: kernels.argmax(x, out=y),
         {"argmax": lambda: x.argmax(1)},
-        y,
+        torch.empty(0),  # Integers have no NaN.
         torch.cat(firsts).double(),
         _bytes(x),
         1e-12,
@@ -306,6 +311,7 @@ def dropout(case: Case) -> Trial:
         x.double() * kept / 0.75,
         _bytes(x, y),
         _bound(case.dtype),
+        slack=math.inf,  # torch drops other elements.
     )
 
 
@@ -339,11 +345,50 @@ def matmul(case: Case) -> Trial:
     )
 
 
+def attention(case: Case) -> Trial:
+    """Attention; the shape is batches, queries and keys, heads of both, elements."""
+    batch, length, heads, groups, depth = case.shape
+    q = _random((batch, length, heads, depth), case.dtype)
+    k, v = (_random((batch, length, groups, depth), case.dtype) for _ in range(2))
+    y = torch.empty_like(q)
+    is_causal = case.layout == "causal"
+
+    def peer(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        heads_first = (x.transpose(1, 2) for x in (q, k, v))
+        out = F.scaled_dot_product_attention(
+            *heads_first, is_causal=is_causal, enable_gqa=heads != groups
+        )
+        return out.transpose(1, 2)
+
+    # One head at a time: its scores in float64 have 8 bytes times length^2.
+    reference = torch.empty(q.shape, dtype=torch.float64, device="cuda")
+    for i in range(batch):
+        for h in range(heads):
+            one = (x[i : i + 1, :, g : g + 1].double() for x, g in _heads(q, k, v, h))
+            reference[i : i + 1, :, h : h + 1] = peer(*one)
+    pairs = (length + 1) / 2 if is_causal else length
+    return Trial(
+        lambda: kernels.attention(q, k, v, causal=is_causal, out=y),
+        {"sdpa": lambda: peer(q, k, v)},
+        y,
+        reference,
+        4e-12 * batch * heads * length * pairs * depth,
+        2 * UNIT_ROUNDOFF[case.dtype],
+    )
+
+
+def _heads(q: Tensor, k: Tensor, v: Tensor, h: int) -> list[tuple[Tensor, int]]:
+    """The head of queries `h`, and that of keys and values which it uses."""
+    own = h // (q.shape[2] // k.shape[2])
+    return [(q, h), (k, own), (v, own)]
+
+
 #: The functions above, by group.
 TRIALS: dict[str, Callable[[Case], Trial]] = {
     each.__name__: each
     for each in (
         *(softmax, rms_norm, layer_norm, silu_and_mul, gelu_and_mul, rope),
-        *(cast_to_fp8, cross_entropy, argmax, top_k, cumsum, dropout, matmul),
+        *(cast_to_fp8, cross_entropy, argmax, top_k, cumsum, dropout),
+        *(matmul, attention),
     )
 }

@@ -12,6 +12,7 @@ Arrays on a GPU are computed there, and those in host memory by the reference
 interpreter. The operations need row-major arrays and copy nothing.
 """
 
+from .attentions.forward import attention
 from .matmuls.dense import matmul
 from .operation import Operation
 from .rows.cross_entropy import cross_entropy
@@ -28,6 +29,7 @@ from .rows.softmax import softmax
 __all__ = [
     "Operation",
     "argmax",
+    "attention",
     "cast_to_fp8",
     "cross_entropy",
     "cumsum",
