@@ -58,7 +58,7 @@ _LAYOUT_FILES = (
     r"|LayoutAlgebra|^docs/layouts\.md$|^test/python/(layout|test_layout)"
 )
 #: The hardware counters that waits on AMD name; the counters of Philox.
-_COUNTER_FILES = r"amdgcn|ROCDL|random\.py$"
+_COUNTER_FILES = r"amdgcn|ROCDL|(random|dropout)\.py$"
 
 RULES = (
     _rule(

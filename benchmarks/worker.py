@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any, TextIO
 
 from .cases import Case
@@ -20,9 +21,32 @@ from .cases import Case
 #: The exit code after a row whose candidate left the GPU unusable.
 GPU_LOST = 3
 
+#: Makes the data of a case and its candidates, see benchmarks/measure.py.
+Prepare = Callable[[Case], tuple[Any, list[Any]]]
+
 
 def main() -> None:
     """Measures the cases on stdin."""
+    serve(_groups)
+
+
+def _groups() -> dict[str, Prepare]:
+    from . import attention, gemm, softmax, sparse
+
+    return {
+        "gemm": gemm.prepare,
+        "sparse": sparse.prepare,
+        "attention": attention.prepare,
+        "softmax": softmax.prepare,
+    }
+
+
+def serve(load: Callable[[], dict[str, Prepare]]) -> None:
+    """Measures the cases on stdin.
+
+    Args:
+        load: imports what makes the data and the candidates of a case, by group.
+    """
     # Output of libraries goes to stderr.
     messages = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -34,18 +58,12 @@ def main() -> None:
         sys.exit("no NVIDIA GPU here, or the package cuda-bindings is missing")
     import torch
 
-    from . import attention, gemm, softmax, sparse
     from .measure import GpuLost, measure
     from .timing import Timer
 
+    groups = load()
     send(messages, ready={"torch CUDA": torch.version.cuda})
     timer = Timer()
-    groups = {
-        "gemm": gemm.prepare,
-        "sparse": sparse.prepare,
-        "attention": attention.prepare,
-        "softmax": softmax.prepare,
-    }
     for index, case in enumerate(cases):
         torch.manual_seed(index)
         send(messages, step=["reference", ""])

@@ -4,8 +4,9 @@ docs/dialect.md and docs/passes.md come from the .td files; the pipelines in pas
 and all of docs/pipeline.md (pipeline.py) from the compiler. docs/debugging.md comes
 from the output of the tools (debugging.py), the tutorial and the cookbook from that of
 their programs (programs.py). docs/reference comes from the docstrings of
-tilews.language (reference.py), docs/timeline.svg from the simulator (timeline.py). The
-errors in the tables of docs/rationale.md come from the tests of the verifier.
+tilews.language (reference.py), docs/kernels.md from those of tilews.kernels
+(library.py), docs/timeline.svg from the simulator (timeline.py). The errors in the
+tables of docs/rationale.md come from the tests of the verifier.
 """
 
 import argparse
@@ -121,6 +122,7 @@ def main() -> None:
     pages |= {f"{page}.md": programs.render(page) for page in programs.PAGES}
     pages["debugging.md"] = importlib.import_module("debugging").render()
     pages |= importlib.import_module("reference").render()
+    pages["kernels.md"] = importlib.import_module("library").render()
     pages["timeline.svg"] = importlib.import_module("timeline").render()
     rationale = ROOT / "docs/rationale.md"
     pages["rationale.md"] = sync_errors(rationale.read_text())

@@ -204,14 +204,14 @@ class BoundCall:
     def divisors(self) -> dict[str, tuple[int, ...]]:
         """Divisors of the extents of arrays, by argument.
 
-        Wide accesses need a multiple of 16 as innermost extent. No other divisor makes
-        a difference to the code.
+        Accesses of 16 bytes need a multiple of that as innermost extent: of 16
+        elements at most. No other divisor makes a difference to the code.
         """
         divisors = {}
         for name, array in self.arguments.items():
             shape = getattr(array, "shape", None)
-            if shape and shape[-1] % 16 == 0:
-                divisors[name] = (*[1] * (len(shape) - 1), 16)
+            if shape and (divisor := math.gcd(shape[-1], 16)) > 1:
+                divisors[name] = (*[1] * (len(shape) - 1), divisor)
         return divisors
 
 
@@ -230,7 +230,7 @@ def _fingerprint(argument: Any) -> Hashable:
     shape = getattr(argument, "shape", ())
     if not shape:
         return (type(argument),)
-    innermost = shape[-1] % 16 == 0
+    innermost = math.gcd(shape[-1], 16)
     return type(argument), argument.dtype, len(shape), innermost, _is_large(argument)
 
 

@@ -20,7 +20,7 @@ import functools
 import re
 import types
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 from ..errors import LanguageError
 from ..language import math as tile_math
@@ -78,7 +78,8 @@ class InlineFunction:
         functools.update_wrapper(self, function)
         self.python = function
 
-    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+    # Type checkers see the calls in kernels, which return values.
+    def __call__(self, *_: Any, **__: Any) -> Any:
         raise LanguageError(
             f"{self.python.__name__} works only inside a kernel",
             "call it in a function decorated with @tilews.kernel",

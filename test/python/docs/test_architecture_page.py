@@ -74,7 +74,7 @@ def test_folders_of_tests_are_those_of_the_package():
     }
     assert {"sim", "spin"} <= folders
     for name in folders - {"dialects"}:
-        assert list((ROOT / "test/python" / name).glob("test_*.py")), name
+        assert list((ROOT / "test/python" / name).rglob("test_*.py")), name
 
 
 def test_folders_use_only_those_above_them():

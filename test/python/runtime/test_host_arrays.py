@@ -49,7 +49,7 @@ def test_arrays_with_dlpack(options):
 
 
 def test_the_backend_says_what_runs_the_kernel():
-    x, y = random(), np.zeros((20, 40), np.float32)
+    x, y = random(20, 41), np.zeros((20, 41), np.float32)
     assert twice.compile_for(x, y, backend="cpu") is twice.compile("cpu", T=tl.f32)
     assert twice.compile(backend="cpu", T=tl.f32).target == "cpu"
     with pytest.raises(TypeError, match=r"twice: expected backend='cpu', found 'cuda'"):

@@ -1,0 +1,1 @@
+"""The operations of tilews.kernels: checked and measured on a GPU."""

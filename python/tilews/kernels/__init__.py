@@ -1,0 +1,46 @@
+"""Ready operations on arrays of torch, CuPy, JAX and numpy.
+
+Each is a kernel and a function that checks arguments, allocates results, chooses a
+configuration and launches::
+
+    from tilews import kernels
+
+    y = kernels.rms_norm(x, weight, residual=r)
+    kernels.rms_norm.kernel.compile("sm_90a", T=tl.bf16, ...)
+
+Arrays on a GPU are computed there, and those in host memory by the reference
+interpreter. The operations need row-major arrays and copy nothing.
+"""
+
+from .attentions.forward import attention
+from .matmuls.dense import matmul
+from .operation import Operation
+from .rows.cross_entropy import cross_entropy
+from .rows.cumulative import cumsum
+from .rows.dropout import dropout
+from .rows.fp8 import cast_to_fp8
+from .rows.gated import gated, gelu_and_mul, silu_and_mul
+from .rows.layer_norm import layer_norm
+from .rows.rms_norm import rms_norm
+from .rows.rotary import rope
+from .rows.selection import argmax, top_k
+from .rows.softmax import softmax
+
+__all__ = [
+    "Operation",
+    "argmax",
+    "attention",
+    "cast_to_fp8",
+    "cross_entropy",
+    "cumsum",
+    "dropout",
+    "gated",
+    "gelu_and_mul",
+    "layer_norm",
+    "matmul",
+    "rms_norm",
+    "rope",
+    "silu_and_mul",
+    "softmax",
+    "top_k",
+]

@@ -1,0 +1,1 @@
+"""Attention: all queries of sequences, or the last one of each."""

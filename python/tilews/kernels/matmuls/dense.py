@@ -1,0 +1,355 @@
+"""Matmuls of matrices and of batches of them, with epilogues."""
+
+import dataclasses
+import math
+from typing import Any
+
+import tilews
+import tilews.language as tl
+
+from ...runtime.arrays import is_on_host
+from ..host import FLOATS, check_array, check_type, fail, result
+from ..operation import operation
+from ..rows.gated import find_activation
+from .tiling import choose
+
+#: Types of operands, and those of results.
+OPERANDS = (*FLOATS, tl.e4m3, tl.e5m2, tl.e4m3fnuz, tl.e5m2fnuz, tl.i8)
+RESULTS = (*FLOATS, tl.i32)
+
+
+@tilews.func
+def epilogue(
+    acc: Any, finish: Any, C: Any, place: Any, scale: Any, activation: Any
+) -> None:
+    """Stores ``activation(acc * scales + bias) + residual`` at a place of C."""
+    Bias, Residual, RowScales, ColumnScales = finish
+    g, m, n = place
+    BM, BN = acc.shape
+    y = acc.to(tl.f32) * scale if C.dtype.is_float else acc
+    if RowScales is not None:
+        y *= tl.load(RowScales[g, m : m + BM])[:, None]
+    if ColumnScales is not None:
+        y *= tl.load(ColumnScales[0, n : n + BN])
+    if Bias is not None:
+        y += tl.load(Bias[n], (BN,)).to(tl.f32)
+    if activation is not None:
+        y = activation(y)
+    if Residual is not None:
+        y += tl.load(Residual[g, m : m + BM, n : n + BN]).to(tl.f32)
+    C[g, m : m + BM, n : n + BN] = y.to(C.dtype)
+
+
+@tilews.func
+def tile_sum(
+    A: Any, B: Any, As: Any, Bs: Any, g: Any, m: Any, n: Any, steps: Any, MODE: Any
+) -> Any:
+    """The sum of the products of some steps of the depth, for a tile."""
+    STAGES, transpose_a, transpose_b, tf32 = MODE
+    BM, BK = As.shape[::-1] if transpose_a else As.shape
+    BN = Bs.shape[0] if transpose_b else Bs.shape[1]
+    acc = tl.zeros((BM, BN), tl.f32 if A.dtype.is_float else tl.i32)
+    first, last = steps
+    for i in tl.range(first, last, num_stages=STAGES):
+        k = i * BK
+        if transpose_a:
+            tl.copy(A[g, k : k + BK, m : m + BM], As)
+        else:
+            tl.copy(A[g, m : m + BM, k : k + BK], As)
+        if transpose_b:
+            tl.copy(B[g, n : n + BN, k : k + BK], Bs)
+        else:
+            tl.copy(B[g, k : k + BK, n : n + BN], Bs)
+        acc = tl.gemm(
+            As,
+            Bs,
+            acc,
+            transpose_lhs=transpose_a,
+            transpose_rhs=transpose_b,
+            allow_tf32=tf32,
+        )
+    return acc
+
+
+@tilews.kernel
+def matmul_tiles(
+    A: tl.Tensor["G, RA, CA", "T"],
+    B: tl.Tensor["G, RB, CB", "T"],
+    Bias: tl.Tensor["N", "V"] | None,
+    Residual: tl.Tensor["G, M, N", "W"] | None,
+    RowScales: tl.Tensor["G, M", tl.f32] | None,
+    ColumnScales: tl.Tensor["1, N", tl.f32] | None,
+    C: tl.Tensor["P, M, N", "U"],
+    scale: tl.f32,
+    BM: tl.constexpr = 128,
+    BN: tl.constexpr = 128,
+    BK: tl.constexpr = 64,
+    STAGES: tl.constexpr = 3,
+    BLOCKS: tl.constexpr = 0,
+    PING_PONG: tl.constexpr = False,
+    SPLITS: tl.constexpr = 1,
+    TRANSPOSE_A: tl.constexpr = False,
+    TRANSPOSE_B: tl.constexpr = False,
+    TF32: tl.constexpr = False,
+    activation: tl.constexpr = None,
+) -> None:
+    """Tiles of C[g] = A[g] @ B[g]. BLOCKS persistent blocks compute them, or each has a
+    block. With SPLITS, C has a matrix for each part of the depth: P is G * SPLITS."""
+    P, M, N = C.shape
+    As = tl.alloc_shared((BK, BM) if TRANSPOSE_A else (BM, BK), A.dtype)
+    Bs = tl.alloc_shared((BN, BK) if TRANSPOSE_B else (BK, BN), B.dtype)
+    K = A.shape[1] if TRANSPOSE_A else A.shape[2]
+    MODE = (STAGES, TRANSPOSE_A, TRANSPOSE_B, TF32)
+    steps = tl.cdiv(K, BK)
+    finish = (Bias, Residual, RowScales, ColumnScales)
+    if BLOCKS:
+        tl.grid(BLOCKS)
+        for x, y, g in tl.persistent(
+            tl.cdiv(N, BN), tl.cdiv(M, BM), P, ping_pong=PING_PONG
+        ):
+            m, n = y * BM, x * BN
+            total = tile_sum(A, B, As, Bs, g, m, n, (0, steps), MODE)
+            epilogue(total, finish, C, (g, m, n), scale, activation)
+    else:
+        x, y, p = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM), P)
+        tl.rasterize("row", panel=8)
+        part = tl.cdiv(steps, SPLITS)
+        first = p % SPLITS * part
+        own = (first, tl.minimum(first + part, steps)) if SPLITS > 1 else (0, steps)
+        m, n = y * BM, x * BN
+        total = tile_sum(A, B, As, Bs, p // SPLITS, m, n, own, MODE)
+        epilogue(total, finish, C, (p, m, n), scale, activation)
+
+
+@tilews.kernel(threads=128)
+def matmul_sums(
+    Parts: tl.Tensor["P, M, N", "S"],
+    Bias: tl.Tensor["N", "V"] | None,
+    Residual: tl.Tensor["G, M, N", "W"] | None,
+    RowScales: tl.Tensor["G, M", tl.f32] | None,
+    ColumnScales: tl.Tensor["1, N", tl.f32] | None,
+    C: tl.Tensor["G, M, N", "U"],
+    scale: tl.f32,
+    SPLITS: tl.constexpr,
+    BM: tl.constexpr = 4,
+    BN: tl.constexpr = 256,
+    activation: tl.constexpr = None,
+) -> None:
+    """Adds up the parts of a matmul whose depth was split, in order."""
+    G, M, N = C.shape
+    x, y, g = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM), G)
+    m, n = y * BM, x * BN
+    acc = tl.load(Parts[g * SPLITS, m : m + BM, n : n + BN])
+    for s in tl.static_range(1, SPLITS):
+        acc += tl.load(Parts[g * SPLITS + s, m : m + BM, n : n + BN])
+    place = (g, m, n)
+    finish = (Bias, Residual, RowScales, ColumnScales)
+    epilogue(acc, finish, C, place, scale, activation)
+
+
+@dataclasses.dataclass(frozen=True)
+class Operands:
+    """The operands of a matmul.
+
+    Attributes:
+        a, b: the arrays, with three dimensions.
+        outer: the shape of the result.
+        shape: batches, M, N and K.
+        dtype: the type of the operands.
+        is_direct: whether Hopper copies the operands by TMA, and multiplies them as
+            they are stored.
+    """
+
+    a: Any
+    b: Any
+    outer: tuple[int, ...]
+    shape: tuple[int, int, int, int]
+    dtype: tl.DType
+    is_direct: bool
+
+
+def read_operands(name: str, a: Any, b: Any, transposed: tuple[bool, bool]) -> Operands:
+    """Checks the operands of a matmul. A batch with one right matrix is one matmul.
+
+    Raises:
+        LaunchError: they do not fit.
+    """
+    left = ("K", "M") if transposed[0] else ("M", "K")
+    right = ("N", "K") if transposed[1] else ("K", "N")
+    dtype = check_array(name, "a", a, ("...", *left), OPERANDS)
+    check_array(name, "b", b, ("...", *right), (dtype,))
+    m, k = a.shape[-2:][:: -1 if transposed[0] else 1]
+    depth, n = b.shape[-2:][:: -1 if transposed[1] else 1]
+    if depth != k:
+        raise fail(
+            name,
+            f"'b': expected a depth of {k} as that of 'a', found {depth} (shape "
+            f"{tuple(b.shape)}, {'' if transposed[1] else 'not '}transposed)",
+        )
+    outer = tuple(a.shape[:-2])
+    is_flat = b.ndim == 2
+    if tuple(b.shape[:-2]) != outer and (not is_flat or transposed[0]):
+        raise fail(
+            name,
+            f"'b': expected a batch of shape {outer} as that of 'a', found "
+            f"{tuple(b.shape[:-2])}",
+        )
+    batches = math.prod(outer)
+    count = 1 if is_flat else batches
+    rows = m * batches if is_flat else m
+    stored = (k, rows) if transposed[0] else (rows, k)
+    width = 128 // dtype.bits
+    return Operands(
+        a.reshape((count, *stored)),
+        b.reshape((count, *b.shape[-2:])),
+        (*outer, m, n),
+        (count, rows, n, k),
+        dtype,
+        a.shape[-1] % width == b.shape[-1] % width == 0
+        and (dtype.bits == 16 or transposed == (False, True)),
+    )
+
+
+@operation(matmul_tiles)
+def matmul(
+    a: Any,
+    b: Any,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    scale: float = 1.0,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    bias: Any = None,
+    activation: str | None = None,
+    residual: Any = None,
+    allow_tf32: bool = True,
+    out_dtype: Any = None,
+    out: Any = None,
+    **launch: Any,
+) -> Any:
+    """A matmul with an epilogue.
+
+    ``activation(a @ b * scale * scale_a[:, None] * scale_b + bias) + residual``, summed
+    and computed in f32, for i8 summed in i32. If the result has few tiles, several
+    blocks share the depth, and a second kernel adds up their parts in a fixed order.
+
+    Args:
+        a: (..., M, K), or (..., K, M) with `transpose_a`, of f16, bf16, f32, fp8 or i8.
+        b: (..., K, N), or (..., N, K) with `transpose_b`, of the type of a, with the
+            batch of a, or one matrix for all.
+        transpose_a: whether `a` is stored transposed.
+        transpose_b: whether `b` is stored transposed; the fastest order for fp8.
+        scale: a factor.
+        scale_a: (..., M) of f32: a factor for each row.
+        scale_b: (N) of f32: a factor for each column.
+        bias: (N) of f16, bf16 or f32.
+        activation: 'silu', 'gelu', 'gelu_tanh', 'relu' or None.
+        residual: like the result, of f16, bf16 or f32.
+        allow_tf32: whether f32 operands may be rounded to 10 bits of fraction, which
+            tensor cores multiply.
+        out_dtype: f16, bf16, f32 or i32; by default that of `a`, bf16 for fp8, and i32
+            for i8. A result of i32 has no epilogue.
+        out: the result, allocated if not given.
+        launch: `stream`, `target` and `run` of a call of the kernel.
+
+    Returns:
+        The result, (..., M, N).
+
+    Raises:
+        LaunchError: an argument does not fit; nothing was started.
+
+    Example:
+        a, b = np.ones((3, 2, 8), np.float16), np.full((5, 8), -2, np.float16)
+        y = kernels.matmul(a, b, transpose_b=True, scale=0.5, out_dtype=np.float32)
+        assert y.shape == (3, 2, 5) and (y == -8).all()
+    """
+    name = "matmul"
+    both = read_operands(name, a, b, (transpose_a, transpose_b))
+    kind = both.dtype
+    default = kind if kind in FLOATS else tl.bf16 if kind.is_float else tl.i32
+    dtype = check_type(name, "out_dtype", out_dtype or default, RESULTS)
+    y = result(name, out, a, both.outer, dtype)
+    function = None if activation is None else find_activation(name, activation)
+    finish = read_epilogue(name, both, bias, residual, scale_a, scale_b)
+    has_epilogue = any(part is not None for part in (*finish, function))
+    if not dtype.is_float and (scale != 1 or has_epilogue):
+        raise fail(name, "a result of i32 has no epilogue; pass out_dtype=tl.f32")
+    if 0 not in y.shape:
+        options = {
+            "TRANSPOSE_A": transpose_a,
+            "TRANSPOSE_B": transpose_b,
+            "TF32": allow_tf32 and kind == tl.f32,
+        }
+        launch_matmul(both, (finish, y, float(scale), function), options, launch)
+    return y
+
+
+def read_epilogue(
+    name: str, both: Operands, bias: Any, residual: Any, scale_a: Any, scale_b: Any
+) -> tuple[Any, ...]:
+    """Checks the arrays of an epilogue, and gives them the shapes of the kernel.
+
+    Raises:
+        LaunchError: one does not fit.
+    """
+    batches, m, n, _ = both.shape
+    parts = []
+    for label, array, shape, flat, allowed in (
+        ("bias", bias, (n,), (n,), FLOATS),
+        ("residual", residual, both.outer, (batches, m, n), FLOATS),
+        ("scale_a", scale_a, both.outer[:-1], (batches, m), (tl.f32,)),
+        ("scale_b", scale_b, (n,), (1, n), (tl.f32,)),
+    ):
+        if array is not None:
+            check_array(name, label, array, shape, allowed)
+        parts.append(None if array is None else array.reshape(flat))
+    return tuple(parts)
+
+
+def launch_matmul(
+    both: Operands,
+    finish: tuple[tuple[Any, ...], Any, float, Any],
+    options: dict[str, Any],
+    launch: dict[str, Any],
+) -> None:
+    """Launches a matmul, and the kernel that adds up its parts if there are any.
+
+    Args:
+        both: the operands.
+        finish: the arrays of the epilogue, the result, a factor, the activation.
+        options: of the kernel.
+        launch: options of the launch.
+    """
+    arrays, y, scale, activation = finish
+    batches, m, n, _ = both.shape
+    c = y.reshape(batches, m, n)
+    size = both.dtype.bits // 8
+    target, on_host = launch.get("target"), is_on_host(both.a)
+    tiling = choose(both.shape, size, target, on_host, both.is_direct)
+    is_whole = tiling.splits == 1
+    parts = c
+    if not is_whole:
+        total = tl.f32 if both.dtype.is_float else tl.i32
+        parts = result("matmul", None, both.a, (batches * tiling.splits, m, n), total)
+    matmul_tiles(
+        both.a,
+        both.b,
+        *(arrays if is_whole else [None] * len(arrays)),
+        parts,
+        scale if is_whole else 1.0,
+        BM=tiling.bm,
+        BN=tiling.bn,
+        BK=tiling.bk,
+        STAGES=tiling.stages,
+        BLOCKS=tiling.blocks,
+        PING_PONG=tiling.ping_pong,
+        SPLITS=tiling.splits,
+        activation=activation if is_whole else None,
+        threads=tiling.threads,
+        **options,
+        **launch,
+    )
+    if not is_whole:
+        rest = {"SPLITS": tiling.splits, "activation": activation}
+        matmul_sums(parts, *arrays, c, scale, **rest, **launch)

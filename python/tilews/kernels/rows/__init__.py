@@ -1,0 +1,1 @@
+"""Operations on the rows of a matrix."""

@@ -1,0 +1,82 @@
+"""The benchmark of tilews.kernels: its cases, its report and its worker's interface."""
+
+import importlib.util
+import json
+import sys
+
+import click.testing
+import pytest
+
+from benchmarks import runner
+from benchmarks.cases import Case
+from benchmarks.library import __main__ as library
+from tilews import kernels
+
+#: Measures nothing: tilews and torch take the same time, and the last case is wrong.
+WORKER = """
+import json, sys
+cases = json.load(sys.stdin)
+print(json.dumps({"ready": {"torch CUDA": "none"}}))
+for case in cases:
+    unit = "TFLOP/s" if case["group"] == "matmul" else "GB/s"
+    last = "wrong" if case is cases[-1] else "ok"
+    for name, status in (("torch", "ok"), ("tilews", last)):
+        row = {"implementation": name, "config": "c", "status": status, "ms": 1.0}
+        row |= {"error": 0.0, "bound": 1.0, unit: 2.0, "tried": []}
+        print(json.dumps({"row": row}))
+    print(json.dumps({"done": True}))
+"""
+
+
+def test_every_operation_is_measured():
+    names = {*library.LISTED} | {"gated"}  # The same kernel as silu_and_mul.
+    assert names == {*kernels.__all__} - {"Operation"}
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="torch is missing")
+def test_every_operation_has_a_trial():
+    from benchmarks.library.trials import TRIALS
+
+    assert TRIALS.keys() == library.LISTED.keys()
+
+
+def test_random_cases_depend_on_the_seed():
+    names = list(library.LISTED)
+    first, again = (library.random_cases(names, 4, 1) for _ in range(2))
+    assert first == again != library.random_cases(names, 4, 2)
+    assert len(first) == 4 * len(names)
+    for case in first:
+        assert all(extent > 0 for extent in case.shape)
+        if case.group == "matmul":
+            assert case.shape[1] % 16 == case.shape[2] % 16 == 0
+
+
+def test_results_are_written_and_failures_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(library, "WORKER", (sys.executable, "-c", WORKER))
+    options = ["--only", "softmax,matmul", "--random", "1", "--seed", "3"]
+    options += ["--results", str(tmp_path)]
+    done = click.testing.CliRunner().invoke(library.main, options)
+    assert done.exit_code == 1
+    (path,) = tmp_path.glob("*-library-softmax-matmul.json")
+    outcome = json.loads(path.read_text())
+    assert outcome["environment"]["seed"] == 3
+    count = sum(len(library.LISTED[name]) + 1 for name in ("softmax", "matmul"))
+    assert len(outcome["runs"]) == 2 * count
+    text = path.with_suffix(".md").read_text()
+    assert "| softmax | 3 | 100 % | 100 % |" in text
+    assert text.count(": wrong: no result") == 2
+
+
+def test_unknown_operations_are_refused():
+    done = click.testing.CliRunner().invoke(library.main, ["--only", "softmax,sort"])
+    assert done.exit_code == 2 and "no operation sort" in done.output
+
+
+def test_worker_needs_a_gpu():
+    from tilews.runtime import device_target
+
+    if device_target().startswith("sm_"):
+        pytest.skip("there is a GPU")
+    session = runner.Session(60.0, lambda line: None, library.WORKER)
+    with pytest.raises(runner.WorkerError, match="no NVIDIA GPU here"):
+        session.run([Case("softmax", (8, 8), "f32")])
