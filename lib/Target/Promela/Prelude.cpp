@@ -158,7 +158,8 @@ byte arrivals[THREADS]; /* arrivals in its queue */
 static constexpr llvm::StringLiteral kBarriers = R"(
 /* A barrier of one slot. Copies in flight have signalled it and not landed. */
 typedef barrier_t {
-  short count, pending, bytes, phase;
+  short count, pending, phase;
+  int bytes;
   byte copies
 };
 /* Copies by TMA that one operation has started to one version. */

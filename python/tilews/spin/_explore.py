@@ -25,8 +25,10 @@ _STATE_BYTES = 16384
 #: than a compiler needs to optimize one; tcc is the fastest to compile.
 _COMPILERS = ("cc", "gcc", "clang", "clang-22")
 _LEVELS = ((("tcc", *_COMPILERS), "-O0", 5), (_COMPILERS, "-O2", None))
+#: Searches of up to this many seconds are not optimized, which takes half of that.
+_SHORT = 10
 #: Bounds of the inputs, where a search of all that the model has takes too long.
-_SMALLER = (3, 2, 1)
+_SMALLER = (1, 2, 3)
 #: How the reasons of such a verdict begin.
 _LIMITS = ("out of memory", "more than")
 
@@ -208,7 +210,7 @@ def explore(
             built = _run([compiler, level, *flags], folder, 120)
             if not (folder / "pan").exists():
                 return SpinVerdict("unknown", f"{compiler}: {(built or '')[:300]}")
-            limit = min(limit or seconds, seconds)
+            limit = seconds if seconds <= _SHORT else min(limit or seconds, seconds)
             output = _run(["./pan", f"-m{_STEPS}", "-w20"], folder, limit)
             if output is not None or limit == seconds:
                 break
@@ -233,7 +235,9 @@ def check(
     """Explores all runs of the kernel in a module.
 
     The arguments are those of :func:`export_model` and :func:`explore`. Without
-    `bound`, a search that is too long is made again with smaller bounds.
+    `bound`, a search that is too long is followed by searches with bounds that grow, up
+    to the first that is too long, too. The verdict is that of the largest one that came
+    to its end.
 
     Raises:
         MissingSpin: Spin or a C compiler is not installed.
@@ -245,7 +249,10 @@ def check(
         except CompileError as error:
             return SpinVerdict("declined", str(error))
         found = explore(model, seconds=seconds, megabytes=megabytes)
+        if found.is_exhausted and verdict.outcome == "right":
+            break
         verdict = dataclasses.replace(found, bound=tried)
-        if not verdict.is_exhausted:
+        may_go_on = found.is_exhausted if tried is None else found.outcome == "right"
+        if not may_go_on:
             break
     return verdict

@@ -143,14 +143,23 @@ def test_searches_have_limits():
 @needs_spin
 def test_smaller_bounds_are_tried(monkeypatch):
     tried = []
+    long = {"0 .. 3)", "0 .. 5)"}
 
     def explore(model, **_):
-        tried.append("0 .. 1)" in model)
-        return spin.SpinVerdict("right" if tried[-1] else "unknown", "out of memory")
+        tried.append(re.search(r"0 \.\. \d+\)", model)[0])
+        if tried[-1] in long:
+            return spin.SpinVerdict("unknown", "out of memory")
+        return spin.SpinVerdict("right")
 
     monkeypatch.setattr("tilews.spin._explore.explore", explore)
-    assert spin.check(TWO_SLOTS).bound == 1
-    assert tried == [False, False, False, True]
+    # The largest bound of which the search ends.
+    assert spin.check(TWO_SLOTS).bound == 2
+    assert tried == ["0 .. 5)", "0 .. 1)", "0 .. 2)", "0 .. 3)"]
+    long.clear()
+    assert spin.check(TWO_SLOTS).bound is None
+    long.update({"0 .. 5)", "0 .. 1)"})
+    found = spin.check(TWO_SLOTS)
+    assert found.is_exhausted and found.bound == 1
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +195,8 @@ def test_schedules_of_passes():
         "guard-all-s2-sm_80",
         # A guard is loaded from planned shared memory.
         "shared-mask-sm_90a",
+        # A copy of 65536 bytes.
+        "sparse-2:4-128x256x128 t256 s2-sm_90a",
     ],
 )
 def test_barrier_form(name):
@@ -212,16 +223,28 @@ def test_corpus_runs_go_on(tmp_path, monkeypatch, capsys):
 
 def test_findings():
     """Disagreements, and models that Spin cannot read, but not long searches."""
-    for verdict, outcome, reason, is_finding in (
-        ("proved", "right", "", False),
-        ("proved", "wrong", "deadlock", True),
-        ("wrong", "right", "", True),
-        ("proved", "declined", "<stdin>:1:1: error: is not exported", False),
-        ("proved", "unknown", "out of memory", False),
-        ("proved", "unknown", "spin: syntax error", True),
+    for verdict, outcome, reason, bound, is_finding in (
+        ("proved", "right", "", None, False),
+        ("proved", "wrong", "deadlock", None, True),
+        ("proved", "wrong", "deadlock", 1, True),
+        ("wrong", "right", "", None, True),
+        ("wrong", "right", "", 1, False),
+        ("proved", "declined", "<stdin>:1:1: error: is not exported", None, False),
+        ("proved", "unknown", "out of memory", 1, False),
+        ("proved", "unknown", "spin: syntax error", None, True),
     ):
-        found = spin.Comparison(verdict, "", spin.SpinVerdict(outcome, reason))
-        assert spin_corpus.is_finding(found) == is_finding
+        entry = spin_corpus.CorpusKernel("kernel", "", verdict)
+        answer = spin.SpinVerdict(outcome, reason, bound=bound)
+        found = spin.Comparison(verdict, "", answer)
+        assert spin_corpus.is_finding(entry, found) == is_finding
+
+
+def test_outcomes_have_the_bound():
+    entry = spin_corpus.CorpusKernel("kernel", "", "proved")
+    for bound, outcome in ((None, "agreed"), (2, "agreed up to 2")):
+        answer = spin.SpinVerdict("right", bound=bound)
+        found = spin.Comparison("proved", "", answer)
+        assert spin_corpus.describe(entry, found) == outcome
 
 
 def test_lists_name_cases(corpus):
