@@ -169,7 +169,10 @@ private:
     SmallVector<SmallVector<Value>> words(repeats.m);
     for (int64_t m = 0; metadata && m < repeats.m; ++m)
       words[m] = metadata->read(m);
+    getTarget().emitMatmulStart(b);
     for (int64_t step = 0; step < op.getK() / mma.k; ++step) {
+      if (step > 0)
+        getTarget().emitMatmulStep(b, /*isRead=*/false);
       SmallVector<Value> rows, columns;
       for (int64_t m = 0; m < repeats.m; ++m)
         rows.push_back(pack(b, lhsElement, lhs->read(m, step)));
@@ -179,6 +182,8 @@ private:
           readScales(b, scales[0].get(), repeats.m, step);
       SmallVector<Value> rhsScales =
           readScales(b, scales[1].get(), repeats.n, step);
+      if (step > 0)
+        getTarget().emitMatmulStep(b, /*isRead=*/true);
       for (int64_t m = 0; m < repeats.m; ++m) {
         if (metadata) {
           operands.metadata = words[m][step / metadata->getStepsPerWord()];
