@@ -8,7 +8,7 @@ import tilews.language as tl
 
 from ..host import FLOATS, as_rows, check_array, check_range, result
 from ..operation import operation
-from .tiles import row_tile
+from .tiles import PIECE, row_tile
 
 
 @tilews.kernel
@@ -87,7 +87,7 @@ def cross_entropy(
     losses = result(name, out, logits, outer, tl.f32)
     if 0 in logits.shape:
         return losses
-    tile = row_tile(columns)
+    tile = row_tile(columns, PIECE)
     cross_entropy_rows(
         as_rows(logits),
         targets.reshape(-1),

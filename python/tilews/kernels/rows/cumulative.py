@@ -7,7 +7,7 @@ import tilews.language as tl
 
 from ..host import FLOATS, as_rows, check_array, result
 from ..operation import operation
-from .tiles import row_tile
+from .tiles import PIECE, row_tile
 
 
 @tilews.kernel
@@ -66,7 +66,7 @@ def cumsum(
     y = result("cumsum", out, x, x.shape, dtype)
     if 0 in x.shape:
         return y
-    tile = row_tile(x.shape[-1])
+    tile = row_tile(x.shape[-1], PIECE)
     cumsum_rows(
         as_rows(x),
         as_rows(y),

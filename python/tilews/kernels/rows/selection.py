@@ -8,7 +8,7 @@ import tilews.language as tl
 
 from ..host import FLOATS, as_rows, check_array, fail, result
 from ..operation import operation
-from .tiles import row_tile
+from .tiles import PIECE, row_tile
 
 
 @tilews.func
@@ -69,7 +69,7 @@ def argmax(x: Any, *, out: Any = None, **launch: Any) -> Any:
     places = result("argmax", out, x, outer, tl.i32)
     if 0 in x.shape:
         return places
-    tile = row_tile(columns)
+    tile = row_tile(columns, PIECE)
     argmax_rows(
         as_rows(x),
         places.reshape(-1),
@@ -156,7 +156,7 @@ def top_k(
             as_rows(places),
             COUNT=count,
             COLUMNS=tile,
-            threads=max(128, tile // 8),
+            threads=256 if tile > 512 else 128,
             **launch,
         )
     return values, places

@@ -21,20 +21,20 @@ class RowTile:
     threads: int
 
 
-def row_tile(length: int, elements: int = 16) -> RowTile:
+def row_tile(length: int, longest: int = LONGEST_ROW) -> RowTile:
     """A tile that holds whole rows, or a piece of one that is too long.
 
     Short rows share a block, so that it has 2048 elements or more.
 
     Args:
         length: of a row.
-        elements: of the tile that a thread has; long rows have more.
+        longest: the longest row that a tile holds.
     """
     columns = max(32, 1 << max(0, length - 1).bit_length())
-    if columns > LONGEST_ROW:
+    if columns > longest:
         columns = PIECE
     rows = max(1, 2048 // columns)
-    threads = min(1024, max(128, rows * columns // elements))
+    threads = min(1024, max(128, rows * columns // 16))
     return RowTile(rows, columns, threads)
 
 

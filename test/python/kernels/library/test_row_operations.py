@@ -308,6 +308,9 @@ def operate(name: str, **launch):
     angles = np.zeros((64, 64), np.float32)
     calls = {
         "argmax": lambda: kernels.argmax(x, **launch),
+        "argmax-long": lambda: kernels.argmax(
+            np.zeros((2, 30000), np.float16), **launch
+        ),
         "cast_to_fp8": lambda: kernels.cast_to_fp8(x, group=128, **launch),
         "cast_to_fp8-rows": lambda: kernels.cast_to_fp8(x, **launch),
         "cross_entropy": lambda: kernels.cross_entropy(x, tokens, **launch),
@@ -330,6 +333,7 @@ def operate(name: str, **launch):
             np.zeros((2, 40000), np.float16), **launch
         ),
         "top_k": lambda: kernels.top_k(x, 64, **launch),
+        "top_k-short": lambda: kernels.top_k(x[:, :608].copy(), 64, **launch),
     }
     return calls if name == "" else calls[name]()
 
