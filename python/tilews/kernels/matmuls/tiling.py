@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 from ..._support.chips import find_chip
 from ...runtime import device_target
@@ -108,6 +109,7 @@ def seconds(tiling: Tiling, shape: tuple[int, int, int, int], itemsize: int) -> 
     return total
 
 
+@functools.lru_cache(maxsize=4096)
 def choose(
     shape: tuple[int, int, int, int],
     itemsize: int,
