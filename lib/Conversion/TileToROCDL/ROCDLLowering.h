@@ -31,6 +31,9 @@ public:
   mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b, const MmaOperands &op,
                       mlir::Value lhs, mlir::Value rhs,
                       mlir::Value acc) const override;
+  void emitMatmulStart(mlir::ImplicitLocOpBuilder &b) const override;
+  void emitMatmulStep(mlir::ImplicitLocOpBuilder &b,
+                      bool isRead) const override;
   std::unique_ptr<OperandReader>
   createOperandReader(mlir::ImplicitLocOpBuilder &b,
                       const SharedOperand &operand) const override;

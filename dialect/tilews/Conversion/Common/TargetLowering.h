@@ -130,6 +130,11 @@ public:
   virtual mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b,
                               const MmaOperands &op, mlir::Value lhs,
                               mlir::Value rhs, mlir::Value acc) const = 0;
+  /// Tell the scheduler of the backend that a matmul starts, and a further step
+  /// of it along K, before the operands of the step are read and after that.
+  virtual void emitMatmulStart(mlir::ImplicitLocOpBuilder &b) const {}
+  virtual void emitMatmulStep(mlir::ImplicitLocOpBuilder &b,
+                              bool isRead) const {}
   /// Returns a reader that uses instructions of the target (ldmatrix). Null if
   /// the operand must be read by ordinary loads.
   virtual std::unique_ptr<OperandReader>
