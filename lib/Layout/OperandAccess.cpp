@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Searches a layout of a shared operand without bank conflicts. The reads of a
-// warp, by ldmatrix, transposing reads or single registers, and the writes of the copy that
-// fills the buffer are evaluated on the candidate, one phase of threads after
-// the other. Candidates are panels of 128 bytes down to 16 and plain rows, each
-// with all swizzles that stay within the panel. The first candidate without
-// conflicts wins, or else the one with the fewest wavefronts.
+// warp, by ldmatrix, transposing reads or single registers, and the writes of
+// the copy that fills the buffer are evaluated on the candidate, one phase of
+// threads after the other. Candidates are panels of 128 bytes down to 16 and
+// plain rows, each with all swizzles that stay within the panel. The first
+// candidate without conflicts wins, or else the one with the fewest
+// wavefronts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,6 +85,15 @@ tilews::getTransposedRuns(const MmaInstruction &mma, bool isLhs,
   SmallVector<Mode> reads = {{value.front().extent / perLane, perLane, inner}};
   llvm::append_range(reads, value.drop_front());
   return FragmentLayout(lanes, reads);
+}
+
+OperandAccess tilews::getTransposedAccess(const MmaInstruction &mma, bool isLhs,
+                                          bool transposed, int64_t elementBits,
+                                          bool hasInstruction) {
+  if (auto read = getTransposedRead(elementBits, hasInstruction))
+    if (auto runs = getTransposedRuns(mma, isLhs, elementBits, *read))
+      return {transposed ? runs->transpose({1, 0}) : *runs, read->bytes};
+  return getRegisterAccess(mma, isLhs, transposed);
 }
 
 /// Returns the worst of the accesses, each to `vector` registers of `numLanes`

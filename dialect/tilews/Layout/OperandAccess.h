@@ -51,8 +51,8 @@ struct TransposedRead {
   int64_t bytes;
 };
 
-/// Returns the read by which a chip transposes elements of `elementBits`: by one
-/// instruction if it `hasInstruction`, as gfx950 does, or else by exchanges
+/// Returns the read by which a chip transposes elements of `elementBits`: by
+/// one instruction if it `hasInstruction`, as gfx950 does, or else by exchanges
 /// within each four lanes. None if the elements do not have 8 or 16 bits.
 std::optional<TransposedRead> getTransposedRead(int64_t elementBits,
                                                 bool hasInstruction);
@@ -67,6 +67,11 @@ std::optional<TransposedRead> getTransposedRead(int64_t elementBits,
 std::optional<FragmentLayout> getTransposedRuns(const MmaInstruction &mma,
                                                 bool isLhs, int64_t elementBits,
                                                 TransposedRead read);
+
+/// Returns the access of such reads, or else by ordinary loads.
+OperandAccess getTransposedAccess(const MmaInstruction &mma, bool isLhs,
+                                  bool transposed, int64_t elementBits,
+                                  bool hasInstruction);
 
 /// Returns the conflicts of the worst read of a warp.
 llvm::Expected<BankConflicts> getBankConflicts(const OperandAccess &access,

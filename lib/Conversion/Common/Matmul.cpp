@@ -137,6 +137,19 @@ struct WarpGemmPattern : MatmulPattern {
   }
 
 private:
+  static MmaOperands getTypes(MatmulOpInterface op, const MmaInstruction &mma) {
+    MmaOperands operands;
+    operands.lhsElement = op.getLhsElementType();
+    operands.rhsElement = op.getRhsElementType();
+    operands.accElement = op.getAccType().getElementType();
+    operands.mma = mma;
+    return operands;
+  }
+
+  Type convertElement(Value operand) const {
+    return getTypeConverter()->convertType(getElementType(operand));
+  }
+
   /// Emits the instructions of all steps along K. Each step reads the operands
   /// of all repeats along M and N once, then updates each accumulator tile.
   LogicalResult emitSteps(ImplicitLocOpBuilder &b, MatmulOpInterface op,
@@ -156,16 +169,10 @@ private:
     std::array<std::unique_ptr<OperandReader>, 2> scales =
         createScaleReaders(b, op, plan, converted);
 
-    MmaOperands operands;
-    operands.lhsElement = op.getLhsElementType();
-    operands.rhsElement = op.getRhsElementType();
-    operands.accElement = op.getAccType().getElementType();
-    operands.mma = mma;
+    MmaOperands operands = getTypes(op, mma);
     MmaRepeats repeats = getRepeats(mma, plan.grid, op.getM(), op.getN());
-    Type lhsElement =
-        getTypeConverter()->convertType(getElementType(op.getLhs()));
-    Type rhsElement =
-        getTypeConverter()->convertType(getElementType(op.getRhs()));
+    Type lhsElement = convertElement(op.getLhs());
+    Type rhsElement = convertElement(op.getRhs());
     SmallVector<SmallVector<Value>> words(repeats.m);
     for (int64_t m = 0; metadata && m < repeats.m; ++m)
       words[m] = metadata->read(m);

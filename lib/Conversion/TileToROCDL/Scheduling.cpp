@@ -14,14 +14,14 @@
 //   loads of the next tile
 //   -- no load from global memory may pass
 //   reads of step 0
-//   products of step 0, reads of step 1
+//   mfma of step 0, reads of step 1
 //   -- nothing may pass
-//   products of step 1, reads of step 2
+//   mfma of step 1, reads of step 2
 //
 // Between two fences the reads of a step run while the step before multiplies.
-// On gfx950, whose products take half the time, the fence of a step comes
+// On gfx950, whose mfma take half the time, the fence of a step comes
 // before its reads: the last step's region then also has the stores of the next
-// tile, with which LLVM mixes more of its products. The cycle model of
+// tile, with which LLVM mixes more of its mfma. The cycle model of
 // `tilews cycles` decided about both.
 //
 //===----------------------------------------------------------------------===//

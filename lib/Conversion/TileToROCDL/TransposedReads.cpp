@@ -176,8 +176,8 @@ private:
                                    pack(b, b.getI32Type(), {first, second}));
   }
 
-  /// Combines a word with that of the lane whose number differs by `mask`. Lanes
-  /// for which `isOther` holds select other bytes.
+  /// Combines a word with that of the lane whose number differs by `mask`.
+  /// Lanes for which `isOther` holds select other bytes.
   Value exchange(Value word, int64_t mask, Value isOther, int64_t bytes,
                  int64_t otherBytes) {
     Type i32 = b.getI32Type();

@@ -1,19 +1,19 @@
 // The steady loop of matmuls of 256x256x64 tiles with dynamic shapes, on eight waves, with
 // the right operand stored N x K (@nt) and K x N (@nn). No element is read on its own, no
 // register is copied to or from an accumulation register, and scratch memory is not used.
-// The loads of the next tile start with the first products. The waves wait for them in the
-// last step along K at the earliest: after 56 of 64 products, or 24 of 32 on gfx950.
+// The loads of the next tile start with the first mfma. The waves wait for them in the
+// last step along K at the earliest: after 56 of 64 mfma, or 24 of 32 on gfx950.
 // RUN: tilews-translate %s --chip=gfx942 --to=asm | %python %S/Inputs/steady_loop.py | FileCheck %s --check-prefixes=CHECK,GFX942
 // RUN: tilews-translate %s --chip=gfx950 --to=asm | %python %S/Inputs/steady_loop.py | FileCheck %s --check-prefixes=CHECK,GFX950
 
-// GFX942: nt: products 64, before loads {{[0-7]}}, before waits {{5[6-9]|6[0-4]}}
-// GFX950: nt: products 32, before loads 0, before waits {{2[4-9]|3[0-2]}}
+// GFX942: nt: matrix instructions 64, before loads {{[0-7]}}, before waits {{5[6-9]|6[0-4]}}
+// GFX950: nt: matrix instructions 32, before loads 0, before waits {{2[4-9]|3[0-2]}}
 // CHECK-NEXT: narrow reads: 0
 // CHECK-NEXT: reads: 24
 // CHECK-NEXT: copies: 0
 // CHECK-NEXT: scratch: 0
-// GFX942: nn: products 64, before loads {{[0-7]}}, before waits {{5[6-9]|6[0-4]}}
-// GFX950: nn: products 32, before loads 0, before waits {{2[4-9]|3[0-2]}}
+// GFX942: nn: matrix instructions 64, before loads {{[0-7]}}, before waits {{5[6-9]|6[0-4]}}
+// GFX950: nn: matrix instructions 32, before loads 0, before waits {{2[4-9]|3[0-2]}}
 // CHECK-NEXT: narrow reads: 0
 // GFX942-NEXT: reads: {{2[4-9]|3[0-2]}}
 // GFX950-NEXT: reads: 32

@@ -223,25 +223,6 @@ static bool hasMatrixRows(MemRefType type, bool alongK) {
          type.getShape().back() * bits % 128 == 0;
 }
 
-/// Returns how a warp reads a shared operand of `type`.
-static OperandAccess getOperandAccess(MatmulOpInterface op, MemRefType type,
-                                      bool isLhs, const MatmulPlan &plan,
-                                      const TargetInfo &target) {
-  bool transposed = isLhs ? op.getTransposeLhs() : op.getTransposeRhs();
-  MmaInstruction mma = plan.getOperandMma(op, isLhs);
-  bool alongK = isLhs != transposed;
-  if (getInst(op) == InstKind::Mma && hasMatrixRows(type, alongK))
-    return getMatrixRowAccess(mma, isLhs, transposed);
-  int64_t bits = getStorageBits(type.getElementType());
-  std::optional<TransposedRead> read =
-      getTransposedRead(bits, target.hasTransposedReads());
-  if (target.isAMD() && !alongK && read)
-    if (std::optional<FragmentLayout> runs =
-            getTransposedRuns(mma, isLhs, bits, *read))
-      return {transposed ? runs->transpose({1, 0}) : *runs, read->bytes};
-  return getRegisterAccess(mma, isLhs, transposed);
-}
-
 /// Returns the layout that suits the reads of a shared operand best.
 static SharedLayout getWantedLayout(MatmulOpInterface op, OpOperand &operand,
                                     const MatmulPlan &plan,
@@ -250,10 +231,17 @@ static SharedLayout getWantedLayout(MatmulOpInterface op, OpOperand &operand,
   if (getInst(op) == InstKind::Wgmma)
     return getSwizzledPanels(type);
   bool isLhs = &operand == &op.getLhsMutable();
-  OperandAccess access = getOperandAccess(op, type, isLhs, plan, target);
-  return chooseOperandLayout(type.getShape(),
-                             getStorageBits(type.getElementType()), access,
-                             threads, SharedBanks(target.chip));
+  bool transposed = isLhs ? op.getTransposeLhs() : op.getTransposeRhs();
+  MmaInstruction mma = plan.getOperandMma(op, isLhs);
+  int64_t bits = getStorageBits(type.getElementType());
+  OperandAccess access = getRegisterAccess(mma, isLhs, transposed);
+  if (getInst(op) == InstKind::Mma && hasMatrixRows(type, isLhs != transposed))
+    access = getMatrixRowAccess(mma, isLhs, transposed);
+  else if (target.isAMD() && isLhs == transposed)
+    access = getTransposedAccess(mma, isLhs, transposed, bits,
+                                 target.hasTransposedReads());
+  return chooseOperandLayout(type.getShape(), bits, access, threads,
+                             SharedBanks(target.chip));
 }
 
 /// Returns an error with the reason if wgmma cannot read a shared operand in

@@ -17,7 +17,7 @@ COUNTED = {
 
 
 def find_loop(lines: list[str]) -> list[str]:
-    """The instructions from a label to a branch back to it, with the most products."""
+    """The loop, from a label to a branch back to it, with the most of them."""
     labels: dict[str, int] = {}
     loops: list[list[str]] = [[]]
     for i, line in enumerate(lines):
@@ -26,24 +26,24 @@ def find_loop(lines: list[str]) -> list[str]:
         branch = re.match(r"\s+s_c?branch\w* (\.LBB\w+)", line)
         if branch and branch[1] in labels:
             loops.append([text.strip() for text in lines[labels[branch[1]] + 1 : i]])
-    return max(loops, key=count_products)
+    return max(loops, key=count_matrix)
 
 
-def count_products(lines: list[str]) -> int:
+def count_matrix(lines: list[str]) -> int:
     return sum(line.startswith("v_mfma") for line in lines)
 
 
 def count_before(loop: list[str], pattern: str) -> int:
-    """The products before the first instruction that has `pattern`."""
+    """The matrix instructions before the first instruction that has `pattern`."""
     first = next((i for i, line in enumerate(loop) if re.search(pattern, line)), None)
-    return count_products(loop[:first])
+    return count_matrix(loop[:first])
 
 
 for kernel in re.split(r"^(?=\w+:$)", sys.stdin.read(), flags=re.MULTILINE)[1:]:
     lines = kernel.splitlines()
     loop = find_loop(lines)
     print(
-        f"{lines[0]} products {count_products(loop)},"
+        f"{lines[0]} matrix instructions {count_matrix(loop)},"
         f" before loads {count_before(loop, 'buffer_load')},"
         f" before waits {count_before(loop, 'vmcnt')}"
     )
