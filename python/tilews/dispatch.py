@@ -77,7 +77,7 @@ class Kernel:
         assert (x == 2).all()
         assert "tile.load" in double.mlir(T=tl.f32)
         module = double.build("sm_90a", T=tl.f32, N=4096)  # an ir.Module
-        assert str(double.build_for(x)) == double.mlir(T=tl.f32)
+        assert "tile.load" in str(double.build_for(x))
         assert ".entry double" in double.compile("sm_90a", T=tl.f16).ptx
         assert ".entry double" in double.compile_for(x, target="sm_80").ptx
     """

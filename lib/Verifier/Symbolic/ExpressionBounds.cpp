@@ -7,7 +7,8 @@
 //
 // Interval arithmetic, bottom up: a sum has the bounds of its terms, a quotient
 // those of its dividend divided. A remainder is not seen from its terms, as
-// h and d * (h / d) have no bounds: the two are recognized together.
+// h and d * (h / d) have no bounds: the two are recognized together, also in
+// 2 * h - 2 * d * (h / d), the remainder of 2 * h and 2 * d.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,22 +21,28 @@ using namespace mlir;
 using namespace tilews::verifier;
 using Kind = ExpressionTable::Kind;
 
-Expr ExpressionTable::getRemainderOf(Expr sum) const {
+std::pair<Expr, int64_t>
+ExpressionTable::getScaledRemainderOf(Expr sum) const {
   Terms terms = getTerms(sum);
   for (auto [atom, factor] : terms) {
     if (getKind(atom) != Kind::Atom || getName(atom)[0] != AtomKind::Quotient ||
-        std::abs(factor) != getName(atom)[1])
+        factor % getName(atom)[1] != 0)
       continue;
-    int64_t sign = factor < 0 ? 1 : -1;
+    int64_t scale = -factor / getName(atom)[1];
     Terms others = terms;
     llvm::erase(others, std::pair(atom, factor));
     Terms dividend = getTerms(getOperands(atom)[0]);
     for (auto &term : dividend)
-      term.second *= sign;
+      term.second *= scale;
     if (others == dividend)
-      return atom;
+      return {atom, scale};
   }
-  return 0;
+  return {0, 0};
+}
+
+Expr ExpressionTable::getRemainderOf(Expr sum) const {
+  auto [atom, scale] = getScaledRemainderOf(sum);
+  return std::abs(scale) == 1 ? atom : 0;
 }
 
 Interval ExpressionTable::findBoundsOfAtom(Expr atom) const {
@@ -69,13 +76,11 @@ Interval ExpressionTable::findBounds(Expr e) const {
   Interval bounds = {getOffset(e), getOffset(e)};
   for (auto [atom, factor] : getTerms(e))
     bounds = bounds.plus(getBounds(atom).times(factor));
-  if (Expr atom = getRemainderOf(e)) {
-    // With the constant of the dividend it is 0 to d - 1, or the negation.
+  if (auto [atom, scale] = getScaledRemainderOf(e); atom) {
+    // With the constant of the dividend it is 0 to d - 1, times the scale.
     int64_t constant = getOffset(getOperands(atom)[0]);
     Interval remainder = {-constant, getName(atom)[1] - 1 - constant};
-    if (getFactor(e, atom) > 0)
-      remainder = remainder.negate();
-    bounds = bounds.intersect(remainder.add(getOffset(e)));
+    bounds = bounds.intersect(remainder.times(scale).add(getOffset(e)));
   }
   return bounds;
 }

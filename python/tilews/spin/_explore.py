@@ -20,7 +20,7 @@ SECONDS = 60
 MEGABYTES = 2000
 #: The longest run, and the size of a state. Both are far more than models need.
 _STEPS = 1_000_000
-_STATE_BYTES = 16384
+_STATE_BYTES = 65536
 #: How a search is compiled, and the most time for it. Most searches take less time
 #: than a compiler needs to optimize one; tcc is the fastest to compile.
 _COMPILERS = ("cc", "gcc", "clang", "clang-22")
