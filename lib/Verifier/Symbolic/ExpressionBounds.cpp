@@ -21,8 +21,7 @@ using namespace mlir;
 using namespace tilews::verifier;
 using Kind = ExpressionTable::Kind;
 
-std::pair<Expr, int64_t>
-ExpressionTable::getScaledRemainderOf(Expr sum) const {
+std::pair<Expr, int64_t> ExpressionTable::getScaledRemainderOf(Expr sum) const {
   Terms terms = getTerms(sum);
   for (auto [atom, factor] : terms) {
     if (getKind(atom) != Kind::Atom || getName(atom)[0] != AtomKind::Quotient ||
