@@ -21,16 +21,22 @@ using namespace mlir;
 using namespace tilews::verifier;
 using Kind = ExpressionTable::Kind;
 
-std::pair<Expr, int64_t> ExpressionTable::getScaledRemainderOf(Expr sum) const {
-  Terms terms = getTerms(sum);
+/// If `sum` is `scale * (h - d * floor(h / d)) + constant`, the quotient's atom
+/// and the scale; otherwise 0 and 0.
+static std::pair<Expr, int64_t> getScaledRemainder(const ExpressionTable &table,
+                                                   Expr sum) {
+  ExpressionTable::Terms terms = table.getTerms(sum);
   for (auto [atom, factor] : terms) {
-    if (getKind(atom) != Kind::Atom || getName(atom)[0] != AtomKind::Quotient ||
-        factor % getName(atom)[1] != 0)
+    if (table.getKind(atom) != Kind::Atom)
       continue;
-    int64_t scale = -factor / getName(atom)[1];
-    Terms others = terms;
+    ArrayRef<int64_t> name = table.getName(atom);
+    if (name[0] != AtomKind::Quotient || factor % name[1] != 0)
+      continue;
+    int64_t scale = -factor / name[1];
+    ExpressionTable::Terms others = terms;
     llvm::erase(others, std::pair(atom, factor));
-    Terms dividend = getTerms(getOperands(atom)[0]);
+    ExpressionTable::Terms dividend =
+        table.getTerms(table.getOperands(atom)[0]);
     for (auto &term : dividend)
       term.second *= scale;
     if (others == dividend)
@@ -40,7 +46,7 @@ std::pair<Expr, int64_t> ExpressionTable::getScaledRemainderOf(Expr sum) const {
 }
 
 Expr ExpressionTable::getRemainderOf(Expr sum) const {
-  auto [atom, scale] = getScaledRemainderOf(sum);
+  auto [atom, scale] = getScaledRemainder(*this, sum);
   return std::abs(scale) == 1 ? atom : 0;
 }
 
@@ -75,7 +81,7 @@ Interval ExpressionTable::findBounds(Expr e) const {
   Interval bounds = {getOffset(e), getOffset(e)};
   for (auto [atom, factor] : getTerms(e))
     bounds = bounds.plus(getBounds(atom).times(factor));
-  if (auto [atom, scale] = getScaledRemainderOf(e); atom) {
+  if (auto [atom, scale] = getScaledRemainder(*this, e); atom) {
     // With the constant of the dividend it is 0 to d - 1, times the scale.
     int64_t constant = getOffset(getOperands(atom)[0]);
     Interval remainder = {-constant, getName(atom)[1] - 1 - constant};

@@ -137,11 +137,8 @@ public:
   /// The bounds that a sum has for all values of its atoms: a sum of natural
   /// atoms is not negative, and a remainder is less than its divisor.
   Interval getBounds(Expr sum) const { return nodes[sum].bounds; }
-  /// If `sum` is `scale * (h - d * floor(h / d)) + constant`, the quotient's
-  /// atom and the scale: the atom has the numbers of the remainder of h divided
-  /// by d. Otherwise 0 and 0.
-  std::pair<Expr, int64_t> getScaledRemainderOf(Expr sum) const;
-  /// The quotient's atom if the scale is 1 or -1, otherwise 0.
+  /// If `sum` is `sign * (h - d * floor(h / d)) + constant`, the quotient's
+  /// atom: the remainder of h divided by d, which the atom has the numbers of.
   Expr getRemainderOf(Expr sum) const;
   /// The greatest common divisor of the coefficients; 1 for constants.
   int64_t getScale(Expr sum) const;
