@@ -58,6 +58,7 @@ class CompiledKernel:
         entry: CacheEntry | None = None,
     ) -> None:
         self._compile = compile
+        self._made: _tilews.Compilation | None = None
         self._kernel = kernel or ""
         self._place = place
         self._entry = entry
@@ -67,14 +68,13 @@ class CompiledKernel:
         self._chip = entry.chip if entry else self._compilation.chip
         self._report()
 
-    @functools.cached_property
+    @property
     def _compilation(self) -> _tilews.Compilation:
         """The compiler's state. A kernel from the disk needs it for further forms."""
         with self._lock:
-            if "_compilation" not in vars(self):
-                vars(self)["_compilation"] = self._compile()
-        compilation: _tilews.Compilation = vars(self)["_compilation"]
-        return compilation
+            if self._made is None:
+                self._made = self._compile()
+            return self._made
 
     def _report(self) -> None:
         """Passes new messages to the functions of :func:`on_messages`."""
@@ -192,7 +192,7 @@ class CompiledKernel:
         For example, why an instruction was not chosen, or that ``ptxas`` serialized
         asynchronous matmuls.
         """
-        if self._entry is not None and "_compilation" not in vars(self):
+        if self._entry is not None and self._made is None:
             return list(self._entry.messages)
         return self._compilation.messages
 
@@ -206,9 +206,8 @@ class CompiledKernel:
         times: dict[str, float] = {}
         if self._parse_time is not None:
             times["parse"] = self._parse_time
-        if "_compilation" in vars(self):
-            for stage, milliseconds in self._compilation.times:
-                times[stage] = times.get(stage, 0.0) + milliseconds
+        for stage, milliseconds in self._made.times if self._made else ():
+            times[stage] = times.get(stage, 0.0) + milliseconds
         return times
 
     @functools.cached_property
@@ -344,7 +343,8 @@ def compile_module(
         raise CompileError(f"line_info: expected True or False, found {line_info!r}")
     options = (chip, index_bitwidth, pipeline or "", line_info)
     directories = tool_path.directories()
-    place = find_place(module, (*options, kernel), find_ptxas())
+    assembler = None if chip.startswith("gfx") else find_ptxas()
+    place = find_place(module, (*options, kernel), assembler)
     entry = place.get() if place else None
 
     def compile() -> _tilews.Compilation:

@@ -56,8 +56,8 @@ class Stored:
 class DiskCache:
     """Compiled kernels in a folder.
 
-    Nothing here raises an error because of the folder: it may be full, damaged,
-    forbidden or gone, and kernels are then compiled.
+    Finding and adding raise no error because of the folder: it may be full, damaged,
+    forbidden or gone. Kernels are then compiled, and a warning says why none is kept.
 
     Args:
         folder: where the entries are; made when the first one is written.
@@ -99,7 +99,8 @@ class DiskCache:
             path.parent.mkdir(mode=0o700, exist_ok=True)
             files.write(path, entry.to_bytes())
         except OSError as error:
-            _warn_once(f"compiled kernels are not kept in '{self.folder}': {error}")
+            message = f"compiled kernels are not kept in '{self.folder}': {error}"
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
             return
         self._make_room(path)
 
@@ -193,16 +194,6 @@ def _lock(file: IO[bytes]) -> None:
             return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             time.sleep(0.01)
-
-
-_warned: set[str] = set()
-
-
-def _warn_once(message: str) -> None:
-    """Warns of a folder that cannot be written, once a process."""
-    if message not in _warned:
-        _warned.add(message)
-        warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
 def folder() -> pathlib.Path:

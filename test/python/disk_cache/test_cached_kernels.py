@@ -195,6 +195,17 @@ def test_the_compiler_is_known_by_its_libraries(tmp_path):
     assert keys.assembler_identity(str(ptxas)) != found
 
 
+def test_the_assembler_of_nvidia_is_no_part_of_amd_kernels(cache, monkeypatch):
+    monkeypatch.setattr(keys, "assembler_identity", lambda path: (path,))
+    found = []
+    for ptxas in ("/one/ptxas", "/other/ptxas"):
+        monkeypatch.setattr(compiler, "find_ptxas", lambda ptxas=ptxas: ptxas)
+        chips = ("gfx942", "sm_90a")
+        found.append([scale().compile(chip, T=tl.f32)._place.key for chip in chips])
+    assert found[0][0] == found[1][0]
+    assert found[0][1] != found[1][1]
+
+
 def test_a_pipeline_of_ones_own_is_another_kernel(cache):
     module = scale().build("gfx942", T=tl.f32)
     first = compiler.compile_module(module, kernel="scale")

@@ -7,7 +7,7 @@ import tilews.language as tl
 
 from ..host import FLOATS, check_array, check_type
 from ..operation import operation
-from .rms_norm import finish, launch_norm
+from .rms_norm import finish, launch_norm, load_sum
 
 
 @tilews.kernel
@@ -27,11 +27,7 @@ def layer_norm_rows(
     """A block computes ROWS rows. With UPDATE it stores the sums in Residual."""
     M, N = X.shape
     row = tl.grid(tl.cdiv(M, ROWS)) * ROWS
-    x = tl.load(X[row, 0], (ROWS, COLUMNS)).to(tl.f32)
-    if Residual is not None:
-        x += tl.load(Residual[row, 0], (ROWS, COLUMNS)).to(tl.f32)
-        if UPDATE:
-            Residual[row, 0] = x.to(X.dtype)
+    x = load_sum(X, Residual, row, (ROWS, COLUMNS), UPDATE)
     mean = tl.sum(x, axis=1, keepdims=True) / tl.f32(N)
     shifted = tl.where(tl.arange(COLUMNS)[None, :] < N, x - mean, 0.0)
     variance = tl.sum(shifted * shifted, axis=1, keepdims=True) / tl.f32(N)

@@ -21,6 +21,17 @@ from .tiles import whole_row_tile
 
 
 @tilews.func
+def load_sum(X: Any, Residual: Any, row: Any, shape: Any, UPDATE: Any) -> Any:
+    """Loads rows in f32, with the residual if there is one, which gets the sum."""
+    x = tl.load(X[row, 0], shape).to(tl.f32)
+    if Residual is not None:
+        x += tl.load(Residual[row, 0], shape).to(tl.f32)
+        if UPDATE:
+            Residual[row, 0] = x.to(X.dtype)
+    return x
+
+
+@tilews.func
 def finish(y: Any, Y: Any, Scales: Any, row: Any, limit: Any) -> None:
     """Stores the rows of a norm; with Scales as fp8, each with a scale of its own."""
     if Scales is not None:
@@ -46,11 +57,7 @@ def rms_norm_rows(
     """A block computes ROWS rows. With UPDATE it stores the sums in Residual."""
     M, N = X.shape
     row = tl.grid(tl.cdiv(M, ROWS)) * ROWS
-    x = tl.load(X[row, 0], (ROWS, COLUMNS)).to(tl.f32)
-    if Residual is not None:
-        x += tl.load(Residual[row, 0], (ROWS, COLUMNS)).to(tl.f32)
-        if UPDATE:
-            Residual[row, 0] = x.to(X.dtype)
+    x = load_sum(X, Residual, row, (ROWS, COLUMNS), UPDATE)
     mean = tl.sum(x * x, axis=1, keepdims=True) / tl.f32(N)
     y = x * tl.rsqrt(mean + eps)
     if Weight is not None:
