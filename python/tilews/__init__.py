@@ -1,7 +1,7 @@
 """tilews: a compiler for tile kernels.
 
-Importing the package is cheap. MLIR is loaded with the first use of
-``tilews.kernel``, or the first import of a module that needs it.
+Importing the package is cheap, and so is the definition of a kernel. MLIR and LLVM are
+loaded when the first one is built, or when a module that needs them is imported.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from ._version import __version__
 from .errors import CompileError, KernelError
 
 if TYPE_CHECKING:
+    from ._mlir_libs import _tilews as _tilews
     from .decorator import func, kernel
     from .language.memory.packed import pack_elements, unpack_elements
 
@@ -28,7 +29,19 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__} - {"Any", "TYPE_CHECKING"})
 
 
+#: Modules that load MLIR with the first use of one of their names.
+_LAZY = {
+    "_tilews": "tilews._mlir_libs._tilews",
+    "ir": "tilews.ir",
+    "layout": "tilews.layout",
+}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        from ._support.lazy import LazyModule
+
+        return globals().setdefault(name, LazyModule(_LAZY[name]))
     if name in ("pack_elements", "unpack_elements"):
         from .language.memory import packed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import pathlib
@@ -10,13 +11,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import _observers, ir
-from ._mlir_libs import _tilews
+from . import _observers, _tilews, ir
 from ._observers import on_messages
 from ._support import files, tool_path
 from ._support.chips import find_chip
 from .disk_cache.entries import CacheEntry
-from .disk_cache.place import CachePlace, find_place
+from .disk_cache.place import CachePlace, find_place, follow_shortcut
 from .errors import CompileError
 from .runtime import LoadedKernel
 from .runtime.pairs import pair
@@ -41,6 +41,53 @@ PHASES = ("tile", "planned", "laid_out", "barriers", "target")
 
 
 # --- compiled kernels ----------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class CompileOptions:
+    """What is asked of the compiler: see :func:`compile_module`.
+
+    Attributes:
+        chip: the target; empty for the one that the module names.
+        index_bitwidth: width of index arithmetic.
+        pipeline: passes in place of the default ones; empty for those.
+        line_info: whether the code names lines of the source.
+    """
+
+    chip: str
+    index_bitwidth: int = 32
+    pipeline: str = ""
+    line_info: bool = True
+
+    def check(self) -> None:
+        """Checks the values.
+
+        Raises:
+            CompileError: one is unfit.
+        """
+        if self.chip == "cpu":
+            raise CompileError(
+                "the target 'cpu' is interpreted, not compiled: use tilews.sim"
+            )
+        if self.index_bitwidth not in (32, 64):
+            raise CompileError(
+                f"index_bitwidth: expected 32 or 64, found {self.index_bitwidth}"
+            )
+        if not isinstance(self.line_info, bool):
+            raise CompileError(
+                f"line_info: expected True or False, found {self.line_info!r}"
+            )
+
+    def start(self, module: ir.Module) -> _tilews.Compilation:
+        """The compilation of a module, whose passes have run."""
+        return _tilews.Compilation(
+            module,
+            self.chip,
+            self.index_bitwidth,
+            self.pipeline,
+            self.line_info,
+            tool_path.directories(),
+        )
 
 
 class CompiledKernel:
@@ -83,12 +130,13 @@ class CompiledKernel:
             self._reported += len(messages)
         _observers.report(messages)
 
-    def _get(self, output: _tilews.Output) -> bytes:
-        result = self._compilation.get(output)
+    def _get(self, output: str) -> bytes:
+        """Generates an output of the compiler, such as ``BINARY``."""
+        result = self._compilation.get(getattr(_tilews.Output, output))
         self._report()
         return result
 
-    def _get_kept(self, form: str, output: _tilews.Output) -> bytes:
+    def _get_kept(self, form: str, output: str) -> bytes:
         """Code from the disk; otherwise it is generated, and kept there."""
         if self._place is None:
             return self._get(output)
@@ -134,12 +182,12 @@ class CompiledKernel:
     @functools.cached_property
     def llvm(self) -> str:
         """Optimized LLVM IR."""
-        return self._get(_tilews.Output.LLVM).decode()
+        return self._get("LLVM").decode()
 
     @functools.cached_property
     def asm(self) -> str:
         """Assembly: PTX or GCN."""
-        return self._get(_tilews.Output.ASSEMBLY).decode()
+        return self._get("ASSEMBLY").decode()
 
     @property
     def ptx(self) -> str:
@@ -151,12 +199,12 @@ class CompiledKernel:
     def object(self) -> bytes:
         """AMD: the relocatable object."""
         self._require("amd", "relocatable object")
-        return self._get(_tilews.Output.OBJECT)
+        return self._get("OBJECT")
 
     @functools.cached_property
     def binary(self) -> bytes:
         """The cubin or the HSACO."""
-        return self._get_kept("binary", _tilews.Output.BINARY)
+        return self._get_kept("binary", "BINARY")
 
     @property
     def cubin(self) -> bytes:
@@ -212,9 +260,11 @@ class CompiledKernel:
 
     @functools.cached_property
     def _loaded(self) -> LoadedKernel:
-        # Without ptxas the driver compiles the PTX.
-        if self.vendor == "nvidia" and not find_ptxas():
-            image = self._get_kept("ptx", _tilews.Output.ASSEMBLY)
+        # Without ptxas the driver compiles the PTX. An entry has what is loaded.
+        kept = self._entry.forms if self._entry else ()
+        needs_ptx = "binary" not in kept and self.vendor == "nvidia"
+        if needs_ptx and ("ptx" in kept or not find_ptxas()):
+            image = self._get_kept("ptx", "ASSEMBLY")
         else:
             image = self.binary
         return LoadedKernel(self.manifest, image)
@@ -330,27 +380,55 @@ def compile_module(
     Raises:
         CompileError: with the compiler's messages and where they belong.
     """
-    chip = find_chip(target) if target else ""
-    if chip == "cpu":
-        raise CompileError(
-            "the target 'cpu' is interpreted, not compiled: use tilews.sim"
-        )
-    if index_bitwidth not in (32, 64):
-        raise CompileError(f"index_bitwidth: expected 32 or 64, found {index_bitwidth}")
     if kernel is not None and not (isinstance(kernel, str) and kernel.isprintable()):
         raise CompileError(f"kernel: expected the name of a kernel, found {kernel!a}")
-    if not isinstance(line_info, bool):
-        raise CompileError(f"line_info: expected True or False, found {line_info!r}")
-    options = (chip, index_bitwidth, pipeline or "", line_info)
-    directories = tool_path.directories()
-    assembler = None if chip.startswith("gfx") else find_ptxas()
-    place = find_place(module, (*options, kernel), assembler)
+    options = CompileOptions(
+        find_chip(target) if target else "", index_bitwidth, pipeline or "", line_info
+    )
+    options.check()
+    return _compile(module, options, kernel, None)
+
+
+def compile_kernel(
+    build: Callable[[], ir.Module],
+    options: CompileOptions,
+    kernel: str,
+    shortcut: str | None,
+) -> CompiledKernel:
+    """Finds a kernel on the disk by a shortcut, or else builds and compiles it.
+
+    Args:
+        build: makes its module.
+        options: as for :func:`compile_module`.
+        kernel: its name.
+        shortcut: see :func:`.disk_cache.place.find_shortcut`.
+
+    Raises:
+        CompileError: as :func:`compile_module`, and what `build` raises.
+    """
+    if shortcut and (found := follow_shortcut(shortcut)):
+        place, entry = found
+        return CompiledKernel(
+            lambda: options.start(place.parse()), kernel, place, entry
+        )
+    options.check()
+    return _compile(build(), options, kernel, shortcut)
+
+
+def _compile(
+    module: ir.Module, options: CompileOptions, kernel: str | None, shortcut: str | None
+) -> CompiledKernel:
+    """Finds a kernel on the disk by its module, or compiles it."""
+    assembler = None if options.chip.startswith("gfx") else find_ptxas()
+    asked = (*dataclasses.astuple(options), kernel)
+    place = find_place(module, asked, assembler, shortcut)
     entry = place.get() if place else None
+    if place and entry:
+        place.put_shortcut()
 
     def compile() -> _tilews.Compilation:
         # Who has a kernel from the disk may have changed the module since.
-        source = place.parse() if place and entry else module
-        return _tilews.Compilation(source, *options, directories)
+        return options.start(place.parse() if place and entry else module)
 
     return CompiledKernel(compile, kernel, place, entry)
 

@@ -6,19 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, overload
 
-from .build import DEFAULT_THREADS, MODULE_NAME, target_attribute
 from .dispatch import Kernel
-from .frontend.calls import InlineFunction
+from .frontend.inline import InlineFunction
 
-__all__ = [
-    "DEFAULT_THREADS",
-    "MODULE_NAME",
-    "InlineFunction",
-    "Kernel",
-    "func",
-    "kernel",
-    "target_attribute",
-]
+__all__ = ["InlineFunction", "Kernel", "func", "kernel"]
 
 
 @overload

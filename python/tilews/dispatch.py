@@ -18,16 +18,15 @@ import dataclasses
 import functools
 import types
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import ir
 from ._support.chips import find_chip
-from .build import BlockShape, build_module
 from .cache import MakeCache
-from .compiler import CompiledKernel, compile_module
+from .compiler import CompiledKernel, CompileOptions, compile_kernel
+from .disk_cache.place import find_shortcut
 from .errors import CompileError, LanguageError
 from .frontend.source import captured_names
-from .interpreted import InterpretedKernel
 from .language.integers import check_integer
 from .language.memory.buffers import static_shape
 from .runtime import device_target
@@ -39,7 +38,10 @@ MAX_COMPILED = 256
 #: For how many different kinds of calls it remembers the compiled kernel (LRU).
 MAX_CALLS = 4096
 
-Executable = CompiledKernel | InterpretedKernel
+if TYPE_CHECKING:
+    from .interpreted import InterpretedKernel
+
+    Executable = CompiledKernel | InterpretedKernel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -363,21 +365,26 @@ class Kernel:
             raise CompileError(
                 "the target 'cpu' runs the kernel as written and takes no pipeline"
             )
-        module = self._build(specialization, request.threads, target)
+
+        def build() -> ir.Module:
+            return self._build(specialization, request.threads, target)
+
         if target == "cpu":
-            return InterpretedKernel(module, self.name, specialization)
-        return compile_module(
-            module,
-            target,
-            kernel=self.name,
-            index_bitwidth=request.index_bitwidth,
-            pipeline=request.pipeline,
-            line_info=request.line_info,
+            from .interpreted import InterpretedKernel
+
+            return InterpretedKernel(build(), self.name, specialization)
+        options = CompileOptions(
+            target, request.index_bitwidth, request.pipeline or "", request.line_info
         )
+        captured = (self.python, request, self._get_cluster())
+        shortcut = find_shortcut(captured, self._source)
+        return compile_kernel(build, options, self.name, shortcut)
 
     def _build(
         self, specialization: Specialization, threads: int | None, target: str | None
     ) -> ir.Module:
+        from .build import BlockShape, build_module
+
         block = BlockShape(threads, self._get_cluster())
         chip = None if target is None else find_chip(target)
         return build_module(self.python, specialization, block, chip, self._source)

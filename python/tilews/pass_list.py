@@ -13,7 +13,7 @@ import importlib.resources
 import re
 from collections.abc import Iterator
 
-from ._mlir_libs import _tilews
+from . import _tilews
 
 
 @dataclasses.dataclass(frozen=True)

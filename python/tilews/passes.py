@@ -23,8 +23,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from . import _observers, ir
-from ._mlir_libs import _tilews
+from . import _observers, _tilews, ir
 from .errors import CompileError
 from .pass_list import Pass, read_passes
 from .passmanager import PassManager

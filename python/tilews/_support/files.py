@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import pathlib
-import secrets
 import stat
 from collections.abc import Mapping
 
@@ -80,7 +79,7 @@ def write_all(contents: Mapping[str | os.PathLike[str], Content]) -> None:
 
 def _write_beside(path: pathlib.Path, data: bytes) -> pathlib.Path:
     """Writes a new file beside `path`, with the permissions that `path` has or gets."""
-    new = path.with_name(f".tilews-{secrets.token_hex(8)}")
+    new = path.with_name(f".tilews-{os.urandom(8).hex()}")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:

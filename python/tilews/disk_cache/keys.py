@@ -1,4 +1,10 @@
-"""The key of an entry: a hash of all that the code of a kernel depends on."""
+"""The keys of the cache: hashes of all that the code of a kernel depends on.
+
+An entry is found by :func:`make_key`, from the kernel's tile IR. To have the IR, the
+kernel has to be built, which needs MLIR. So there is a second way, a *shortcut*: the
+hash of what the IR is built from, :func:`make_shortcut`, leads to the key. A shortcut
+may miss where the key hits, for example after an edit of another kernel in the file.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +12,17 @@ import functools
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING, Any
+import platform
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from .._mlir_libs import _tilews
+from .. import _tilews
+from .._support import tool_path
 from .._version import __version__
 from .entries import FORMAT
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+#: A file's path, size, and time in nanoseconds.
+FileIdentity = tuple[str, int, int]
 
 
 @functools.cache
@@ -22,13 +31,20 @@ def compiler_identity() -> tuple[str, ...]:
     return __version__, *sorted(_tilews.build_ids())
 
 
-def assembler_identity(path: str | None) -> tuple[Any, ...]:
-    """Which ``ptxas`` assembles: its path, size and time; empty without one."""
-    if path is None:
-        return ()
+def file_identity(path: str) -> FileIdentity:
+    """Which file this is.
+
+    Raises:
+        OSError: there is none.
+    """
     found = os.path.realpath(path)
     status = os.stat(found)
     return found, status.st_size, status.st_mtime_ns
+
+
+def assembler_identity(path: str | None) -> tuple[Any, ...]:
+    """Which ``ptxas`` assembles; empty without one."""
+    return () if path is None else file_identity(path)
 
 
 def make_key(code: bytes, options: Sequence[Any], assembler: str | None) -> str:
@@ -43,4 +59,75 @@ def make_key(code: bytes, options: Sequence[Any], assembler: str | None) -> str:
         64 hexadecimal digits.
     """
     parts = [FORMAT, compiler_identity(), assembler_identity(assembler), list(options)]
+    return _hash(parts, code)
+
+
+def make_shortcut(captures: str) -> str:
+    """The shortcut to a kernel's key; its form is that of a key.
+
+    Args:
+        captures: the digest of what its IR and its code depend on: see
+            :mod:`.captures`.
+    """
+    parts = [FORMAT, platform.python_version(), _installed_files(), _assemblers()]
+    return _hash(parts, captures.encode())
+
+
+def _hash(parts: list[Any], code: bytes) -> str:
     return hashlib.sha256(json.dumps(parts).encode() + b"\0" + code).hexdigest()
+
+
+@functools.cache
+def _installed_files() -> tuple[FileIdentity, ...]:
+    """The files of this package, which build kernels and compile them."""
+    found: list[FileIdentity] = []
+    pending = [os.path.dirname(os.path.dirname(__file__))]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    if entry.name != "__pycache__":
+                        pending.append(entry.path)
+                else:
+                    status = entry.stat()
+                    found.append((entry.path, status.st_size, status.st_mtime_ns))
+    return tuple(sorted(found))
+
+
+def _assemblers() -> list[FileIdentity]:
+    """All files that may be the ``ptxas`` that compilation uses."""
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        folders.append(os.path.join(os.environ.get(name, ""), "bin"))
+    folders += tool_path.directories()
+    return identities(os.path.join(folder, "ptxas") for folder in folders)
+
+
+def identities(paths: Iterable[str]) -> list[FileIdentity]:
+    """Which files there are among these paths."""
+    found = []
+    for path in paths:
+        try:
+            found.append(file_identity(path))
+        except OSError:
+            continue
+    return found
+
+
+@functools.cache
+def outer_libraries() -> tuple[FileIdentity, ...]:
+    """Libraries of LLVM and MLIR in this process that are no files of this package.
+
+    A build for development links those of the system, which may be updated.
+    """
+    package = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    with open("/proc/self/maps") as maps:
+        paths = {line.split(maxsplit=5)[-1].strip() for line in maps}
+    return tuple(
+        identities(
+            path
+            for path in sorted(paths)
+            if os.path.basename(path).startswith(("libLLVM", "libMLIR"))
+            and not path.startswith(package)
+        )
+    )

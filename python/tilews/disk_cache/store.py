@@ -3,7 +3,8 @@
 Each entry is a file, ``ab/abcdef....tilews`` for the key ``abcdef...``, which appears
 complete under its name or not at all. A reader checks its hash, so that a damaged file
 costs a compilation, and no more. The time of a file is that of its last use; the files
-that were used least recently go first when there are too many bytes.
+that were used least recently go first when there are too many bytes. Shortcuts are
+files of the same kind, ``ab/abcdef....shortcut``, which go with their entries.
 
 A process that compiles a kernel holds a lock of its own for the key, so that others
 wait for the entry instead of compiling the same. The operating system drops the lock of
@@ -24,10 +25,12 @@ from typing import IO
 
 from .._support import files
 from ..errors import CompileError
-from .entries import CacheEntry
+from .entries import CacheEntry, Shortcut
+from .keys import identities
 
 SUFFIX = ".tilews"
 _LOCK = ".lock"
+_SHORTCUT = ".shortcut"
 #: Seconds after which a temporary file is one of a process that was killed.
 _ABANDONED = 3600
 #: Seconds that a process waits for one that compiles the same kernel.
@@ -88,21 +91,42 @@ class DiskCache:
                 os.utime(path)
         return entry
 
+    def follow(self, shortcut: str) -> tuple[str, CacheEntry] | None:
+        """The key and the entry that a shortcut leads to; None without them."""
+        try:
+            path = self.path(shortcut).with_suffix(_SHORTCUT)
+            found = Shortcut.from_bytes(files.read(path))
+            if found.libraries != [*map(list, identities(found.paths))]:
+                return None
+        except (OSError, ValueError, TypeError):
+            return None
+        entry = self.get(found.key)
+        return (found.key, entry) if entry else None
+
     def put(self, key: str, entry: CacheEntry) -> None:
         """Adds or replaces the entry of a key; drops others if there is no room."""
-        if not self._is_writable:
-            return
         path = self.path(key)
+        if self._write(path, entry.to_bytes()):
+            self._make_room(path)
+
+    def put_shortcut(self, shortcut: str, target: Shortcut) -> None:
+        """Adds or replaces a shortcut."""
+        self._write(self.path(shortcut).with_suffix(_SHORTCUT), target.to_bytes())
+
+    def _write(self, path: pathlib.Path, content: bytes) -> bool:
+        """Writes a file; returns whether it is there."""
+        if not self._is_writable:
+            return False
         try:
             # Code is nobody else's business, and must be nobody else's work.
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.parent.mkdir(mode=0o700, exist_ok=True)
-            files.write(path, entry.to_bytes())
+            files.write(path, content)
         except OSError as error:
             message = f"compiled kernels are not kept in '{self.folder}': {error}"
-            warnings.warn(message, RuntimeWarning, stacklevel=2)
-            return
-        self._make_room(path)
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
+            return False
+        return True
 
     @contextlib.contextmanager
     def compiling(self, key: str) -> Iterator[None]:
@@ -156,6 +180,7 @@ class DiskCache:
         for stored in entries:
             self.drop(stored)
         self._drop_abandoned(0)
+        self._drop_shortcuts()
         return len(entries)
 
     def _make_room(self, newest: pathlib.Path) -> None:
@@ -167,12 +192,25 @@ class DiskCache:
         self._drop_abandoned(_ABANDONED)
         for stored in entries:
             if total <= _KEPT * self.most_bytes:
-                return
+                break
             if stored.path == newest:
                 continue
             with contextlib.suppress(OSError):
                 self.drop(stored)
                 total -= stored.size
+        self._drop_shortcuts()
+
+    def _drop_shortcuts(self) -> None:
+        """Removes the shortcuts that lead to no entry."""
+        for path in self.folder.glob(f"??/*{_SHORTCUT}"):
+            with contextlib.suppress(OSError):
+                try:
+                    target = Shortcut.from_bytes(files.read(path))
+                except (ValueError, TypeError):
+                    path.unlink()
+                    continue
+                if not self.path(target.key).exists():
+                    path.unlink()
 
     def _drop_abandoned(self, seconds: float) -> None:
         """Removes temporary files of processes that were killed that long ago."""

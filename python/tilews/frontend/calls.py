@@ -30,6 +30,7 @@ from ..language.values import Buffer, BufferRegion, Value, describe
 from .breakpoints import build_breakpoint
 from .frame import CallFrame
 from .hints import argument_hint, library_hint, library_of, name_hint, public_name
+from .inline import InlineFunction
 from .source import SourceFunction, from_python
 
 _MAX_DEPTH = 64
@@ -65,28 +66,6 @@ _REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.max: _extremum(tile_math.maximum, builtins.max),
     builtins.sum: _sum,
 }
-
-
-class InlineFunction:
-    """A function decorated with :func:`tilews.func`."""
-
-    __name__: str
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        if not isinstance(function, types.FunctionType):
-            raise TypeError(f"expected a Python function, found {function!r:.80}")
-        functools.update_wrapper(self, function)
-        self.python = function
-
-    # Type checkers see the calls in kernels, which return values.
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        raise LanguageError(
-            f"{self.python.__name__} works only inside a kernel",
-            "call it in a function decorated with @tilews.kernel",
-        )
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        return self if instance is None else functools.partial(self, instance)
 
 
 def contains_value(item: Any) -> bool:

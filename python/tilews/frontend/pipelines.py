@@ -16,8 +16,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterator
 
-from .. import ir
-from .._mlir_libs import _tilews
+from .. import _tilews, ir
 from ..dialects import scf
 from .frame import CallFrame
 

@@ -107,7 +107,7 @@ def _parse_file(lines: tuple[str, ...]) -> dict[int, list[_Node]]:
     return functions
 
 
-def _read_lines(function: types.FunctionType) -> tuple[str, ...]:
+def source_lines(function: types.FunctionType) -> tuple[str, ...]:
     """The lines of the text that holds a function; none if it is not kept."""
     code = function.__code__
     # A file may have changed since it was read, as by importlib.reload.
@@ -223,7 +223,7 @@ def _find_file(
     if caller is not None and caller.is_given and caller.name == code.co_filename:
         if _compiles_to("".join(caller.lines), code):
             return caller
-    return SourceFile(code.co_filename, _read_lines(function))
+    return SourceFile(code.co_filename, source_lines(function))
 
 
 def parse(

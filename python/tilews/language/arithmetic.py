@@ -151,19 +151,20 @@ def unify(what: str, *operands: Any) -> list[Value]:
     return [as_value(operand, dtype, shape) for operand in operands]
 
 
-_FLOAT_OPS = {"+": arith.addf, "-": arith.subf, "*": arith.mulf, "/": arith.divf}
+#: The operations of `arith`, by name: a module that is not loaded yet.
+_FLOAT_OPS = {"+": "addf", "-": "subf", "*": "mulf", "/": "divf"}
 _INT_OPS = {
-    "+": arith.addi,
-    "-": arith.subi,
-    "*": arith.muli,
-    "//": arith.floordivsi,
-    "&": arith.andi,
-    "|": arith.ori,
-    "^": arith.xori,
-    "<<": arith.shli,
-    ">>": arith.shrsi,
+    "+": "addi",
+    "-": "subi",
+    "*": "muli",
+    "//": "floordivsi",
+    "&": "andi",
+    "|": "ori",
+    "^": "xori",
+    "<<": "shli",
+    ">>": "shrsi",
 }
-_UNSIGNED_OPS = {**_INT_OPS, "//": arith.divui, ">>": arith.shrui}
+_UNSIGNED_OPS = {**_INT_OPS, "//": "divui", ">>": "shrui"}
 _FLOAT_HINTS = {"//": "write tl.floor(a / b)"}
 
 
@@ -184,20 +185,20 @@ def binary(op: str, lhs: Any, rhs: Any) -> Value:
             raise LanguageError(
                 f"'{op}' takes integers, found {lhs.dtype}", _FLOAT_HINTS.get(op)
             )
-        return wrap(_FLOAT_OPS[op](lhs.ir, rhs.ir))
+        return wrap(getattr(arith, _FLOAT_OPS[op])(lhs.ir, rhs.ir))
     if op == "/":
         raise LanguageError(
             f"'/' takes floating point, found {lhs.dtype}",
             "write // for integers, or convert with .to(tl.f32)",
         )
     if lhs.dtype.is_unsigned:
-        make = arith.remui if op == "%" else _UNSIGNED_OPS[op]
-        return wrap(make(lhs.ir, rhs.ir), lhs.dtype)
+        name = "remui" if op == "%" else _UNSIGNED_OPS[op]
+        return wrap(getattr(arith, name)(lhs.ir, rhs.ir), lhs.dtype)
     if op == "%":
         # Python's remainder has the sign of the divisor.
         quotient = arith.floordivsi(lhs.ir, rhs.ir)
         return wrap(arith.subi(lhs.ir, arith.muli(quotient, rhs.ir)))
-    return wrap(_INT_OPS[op](lhs.ir, rhs.ir))
+    return wrap(getattr(arith, _INT_OPS[op])(lhs.ir, rhs.ir))
 
 
 def _float_remainder(lhs: Value, rhs: Value) -> Value:
@@ -246,15 +247,14 @@ def _power(lhs: Any, rhs: Any) -> Value:
     return wrap(math.powf(lhs.ir, rhs.ir))
 
 
-_I, _F = arith.CmpIPredicate, arith.CmpFPredicate
 #: The predicates of signed and unsigned integers and of floating point.
 _PREDICATES = {
-    "<": (_I.slt, _I.ult, _F.OLT),
-    "<=": (_I.sle, _I.ule, _F.OLE),
-    ">": (_I.sgt, _I.ugt, _F.OGT),
-    ">=": (_I.sge, _I.uge, _F.OGE),
-    "==": (_I.eq, _I.eq, _F.OEQ),
-    "!=": (_I.ne, _I.ne, _F.UNE),
+    "<": ("slt", "ult", "OLT"),
+    "<=": ("sle", "ule", "OLE"),
+    ">": ("sgt", "ugt", "OGT"),
+    ">=": ("sge", "uge", "OGE"),
+    "==": ("eq", "eq", "OEQ"),
+    "!=": ("ne", "ne", "UNE"),
 }
 
 
@@ -263,9 +263,10 @@ def compare(op: str, lhs: Any, rhs: Any) -> Value:
     lhs, rhs = unify(f"'{op}'", lhs, rhs)
     on_signed, on_unsigned, on_float = _PREDICATES[op]
     if lhs.dtype.is_float:
-        return wrap(arith.cmpf(on_float, lhs.ir, rhs.ir))
+        predicate = arith.CmpFPredicate[on_float]
+        return wrap(arith.cmpf(predicate, lhs.ir, rhs.ir))
     on_int = on_unsigned if lhs.dtype.is_unsigned else on_signed
-    return wrap(arith.cmpi(on_int, lhs.ir, rhs.ir))
+    return wrap(arith.cmpi(arith.CmpIPredicate[on_int], lhs.ir, rhs.ir))
 
 
 def negate(value: Value) -> Value:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import ir
 from ..dialects import arith
 from ..dialects import math as math_ops
 from ..errors import LanguageError
@@ -78,11 +77,11 @@ def _integers(what: str, *values: Any) -> list[Value]:
 
 
 def _unary_of_bits(
-    name: str, op: Callable[[ir.Value], ir.Value], summary: str, results: list[int]
+    name: str, op: str, summary: str, results: list[int]
 ) -> Callable[[Any], Any]:
     def function(value: Any) -> Any:
         (value,) = _integers(f"tl.{name}", value)
-        return wrap(op(value.ir), value.dtype)
+        return wrap(getattr(math_ops, op)(value.ir), value.dtype)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{summary}, element by element.
@@ -104,17 +103,17 @@ def _unary_of_bits(
 
 
 popcount = _unary_of_bits(
-    "popcount", math_ops.ctpop, "The number of bits that are one", [0, 1, 1, 2, 1]
+    "popcount", "ctpop", "The number of bits that are one", [0, 1, 1, 2, 1]
 )
 clz = _unary_of_bits(
     "clz",
-    math_ops.ctlz,
+    "ctlz",
     "The number of leading zero bits, which is the width for 0",
     [32, 31, 30, 30, 29],
 )
 ctz = _unary_of_bits(
     "ctz",
-    math_ops.cttz,
+    "cttz",
     "The number of trailing zero bits, which is the width for 0",
     [32, 0, 1, 0, 2],
 )

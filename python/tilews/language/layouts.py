@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import ir
+from .. import layout as algebra
 from ..errors import LanguageError
-from ..layout import FragmentLayout, Layout, SharedLayout, recognize
 from .builder import current
 from .types import DType
 from .values import Tile, describe
 
-#: The forms in which a shared layout can be given.
-SharedSpec = str | SharedLayout | Layout | Callable[..., int]
-#: The forms in which a fragment's layout can be given.
-FragmentSpec = str | FragmentLayout | Layout | Callable[..., tuple[int, ...]]
+if TYPE_CHECKING:
+    from ..layout import FragmentLayout, Layout, SharedLayout
+
+    #: The forms in which a shared layout can be given.
+    SharedSpec = str | SharedLayout | Layout | Callable[..., int]
+    #: The forms in which a fragment's layout can be given.
+    FragmentSpec = str | FragmentLayout | Layout | Callable[..., tuple[int, ...]]
 
 _SPANS = {"swizzle_32B": 32, "swizzle_64B": 64, "swizzle_128B": 128}
 _NAMES = (*_SPANS, "linear", "padded", "cdna_xor")
@@ -62,7 +65,7 @@ def shared_layout(
 def _find_shared(spec: Any, shape: tuple[int, ...], bits: int) -> SharedLayout | None:
     if isinstance(spec, str) and spec in _NAMES:
         return _named(spec, shape, bits)
-    if isinstance(spec, SharedLayout):
+    if isinstance(spec, algebra.SharedLayout):
         return spec
     if isinstance(spec, str):
         if ":" not in spec:
@@ -70,22 +73,22 @@ def _find_shared(spec: Any, shape: tuple[int, ...], bits: int) -> SharedLayout |
                 f"there is no layout {spec!r}, only {', '.join(_NAMES)} and "
                 "shape:stride text"
             )
-        spec = Layout(spec)
-    if isinstance(spec, Layout):
+        spec = algebra.Layout(spec)
+    if isinstance(spec, algebra.Layout):
         return spec.to_shared(bits)
     if callable(spec):
-        return recognize(spec, shape).to_shared(bits)
+        return algebra.recognize(spec, shape).to_shared(bits)
     return None
 
 
 def _named(name: str, shape: tuple[int, ...], bits: int) -> SharedLayout:
     if name == "linear":
-        return SharedLayout.row_major(shape)
+        return algebra.SharedLayout.row_major(shape)
     if not shape:
         raise ValueError(f"a buffer of one element cannot be {name}")
     row = shape[-1] * bits // 8
     if name == "padded":
-        return SharedLayout.padded(shape, bits)
+        return algebra.SharedLayout.padded(shape, bits)
     if name == "cdna_xor":
         # A lane of mfma reads 8 bytes along K.
         span = next((s for s in (128, 64, 32, 16) if row % s == 0), None)
@@ -93,11 +96,11 @@ def _named(name: str, shape: tuple[int, ...], bits: int) -> SharedLayout:
             raise ValueError(
                 f"rows of {row} bytes are no multiple of 16: no XOR layout"
             )
-        return SharedLayout.panels(shape, bits, span, 8)
+        return algebra.SharedLayout.panels(shape, bits, span, 8)
     span = _SPANS[name]
     if row % span:
         raise ValueError(f"rows of {row} bytes are no multiple of {span}: no {name}")
-    return SharedLayout.panels(shape, bits, span)
+    return algebra.SharedLayout.panels(shape, bits, span)
 
 
 def _shared_text(layout: SharedLayout) -> str:
@@ -178,15 +181,17 @@ def _fragment_layout(spec: Any, shape: tuple[int, ...], what: str) -> ir.Attribu
     if isinstance(spec, str) and spec.startswith("#"):
         return _parse(spec, what)
     try:
-        if callable(spec) and not isinstance(spec, (Layout, FragmentLayout)):
+        if callable(spec) and not isinstance(
+            spec, (algebra.Layout, algebra.FragmentLayout)
+        ):
             spec = _recognize_fragment(spec, shape)
         elif isinstance(spec, str):
-            spec = Layout(spec)
-        if isinstance(spec, Layout):
+            spec = algebra.Layout(spec)
+        if isinstance(spec, algebra.Layout):
             spec = spec.to_fragment(shape)
     except ValueError as error:
         raise LanguageError(f"{what}: {error}") from None
-    if not isinstance(spec, FragmentLayout):
+    if not isinstance(spec, algebra.FragmentLayout):
         raise LanguageError(
             f"{what}: expected a layout (thread, value), found {describe(spec)}"
         )
@@ -227,4 +232,4 @@ def _recognize_fragment(
             result = result * extent + coord
         return result
 
-    return recognize(number, (threads, elements // threads))
+    return algebra.recognize(number, (threads, elements // threads))

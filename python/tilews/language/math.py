@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from typing import Any, Protocol, cast, overload
 
-from .. import ir
 from ..dialects import arith
 from ..dialects import math as math_ops
 from ..errors import LanguageError
@@ -36,7 +35,7 @@ class UnaryFunction(Protocol):
 
 def _unary(
     name: str,
-    op: Callable[[ir.Value], ir.Value],
+    op: str,
     summary: str,
     example: tuple[float, float],
 ) -> UnaryFunction:
@@ -44,7 +43,7 @@ def _unary(
 
     Args:
         name: its name.
-        op: makes the operation.
+        op: the name of the operation in the dialect `math`.
         summary: what it returns.
         example: an argument and its result.
     """
@@ -56,7 +55,7 @@ def _unary(
                 f"tl.{name} takes floating point, found {value.dtype}",
                 "convert it with .to(tl.f32)",
             )
-        return wrap(op(value.ir))
+        return wrap(getattr(math_ops, op)(value.ir))
 
     function.__name__ = function.__qualname__ = name
     argument, result = example
@@ -78,26 +77,24 @@ def _unary(
     return cast(UnaryFunction, function)
 
 
-exp = _unary("exp", math_ops.exp, "The exponential", (1.0, 2.71828))
-exp2 = _unary("exp2", math_ops.exp2, "The power of two", (3.0, 8.0))
-expm1 = _unary("expm1", math_ops.expm1, "The exponential minus one", (1.0, 1.71828))
-log = _unary("log", math_ops.log, "The natural logarithm", (10.0, 2.30259))
-log2 = _unary("log2", math_ops.log2, "The logarithm to base two", (8.0, 3.0))
-log10 = _unary("log10", math_ops.log10, "The logarithm to base ten", (1000.0, 3.0))
-log1p = _unary("log1p", math_ops.log1p, "The logarithm of one plus x", (1.0, 0.69315))
-sqrt = _unary("sqrt", math_ops.sqrt, "The square root", (2.0, 1.41421))
-rsqrt = _unary("rsqrt", math_ops.rsqrt, "The reciprocal of the square root", (4.0, 0.5))
-sin = _unary("sin", math_ops.sin, "The sine", (1.0, 0.84147))
-cos = _unary("cos", math_ops.cos, "The cosine", (1.0, 0.5403))
-tan = _unary("tan", math_ops.tan, "The tangent", (1.0, 1.55741))
-tanh = _unary("tanh", math_ops.tanh, "The hyperbolic tangent", (1.0, 0.76159))
-erf = _unary("erf", math_ops.erf, "The error function", (1.0, 0.8427))
-floor = _unary("floor", math_ops.floor, "The largest integer not above", (-1.5, -2.0))
-ceil = _unary("ceil", math_ops.ceil, "The smallest integer not below", (-1.5, -1.0))
-trunc = _unary("trunc", math_ops.trunc, "The integer towards zero", (-1.5, -1.0))
-round = _unary(
-    "round", math_ops.roundeven, "The nearest integer, ties to even", (2.5, 2.0)
-)
+exp = _unary("exp", "exp", "The exponential", (1.0, 2.71828))
+exp2 = _unary("exp2", "exp2", "The power of two", (3.0, 8.0))
+expm1 = _unary("expm1", "expm1", "The exponential minus one", (1.0, 1.71828))
+log = _unary("log", "log", "The natural logarithm", (10.0, 2.30259))
+log2 = _unary("log2", "log2", "The logarithm to base two", (8.0, 3.0))
+log10 = _unary("log10", "log10", "The logarithm to base ten", (1000.0, 3.0))
+log1p = _unary("log1p", "log1p", "The logarithm of one plus x", (1.0, 0.69315))
+sqrt = _unary("sqrt", "sqrt", "The square root", (2.0, 1.41421))
+rsqrt = _unary("rsqrt", "rsqrt", "The reciprocal of the square root", (4.0, 0.5))
+sin = _unary("sin", "sin", "The sine", (1.0, 0.84147))
+cos = _unary("cos", "cos", "The cosine", (1.0, 0.5403))
+tan = _unary("tan", "tan", "The tangent", (1.0, 1.55741))
+tanh = _unary("tanh", "tanh", "The hyperbolic tangent", (1.0, 0.76159))
+erf = _unary("erf", "erf", "The error function", (1.0, 0.8427))
+floor = _unary("floor", "floor", "The largest integer not above", (-1.5, -2.0))
+ceil = _unary("ceil", "ceil", "The smallest integer not below", (-1.5, -1.0))
+trunc = _unary("trunc", "trunc", "The integer towards zero", (-1.5, -1.0))
+round = _unary("round", "roundeven", "The nearest integer, ties to even", (2.5, 2.0))
 
 
 def sigmoid(value: Any) -> Any:
@@ -142,9 +139,9 @@ def abs(value: Any) -> Any:
 
 def _extremum(
     name: str,
-    on_float: Callable[..., Any],
-    on_signed: Callable[..., Any],
-    on_unsigned: Callable[..., Any],
+    on_float: str,
+    on_signed: str,
+    on_unsigned: str,
     on_number: Callable[..., Any],
     summary: str,
     with_nan: str,
@@ -155,7 +152,7 @@ def _extremum(
         lhs, rhs = unify(f"tl.{name}", lhs, rhs)
         on_int = on_unsigned if lhs.dtype.is_unsigned else on_signed
         op = on_float if lhs.dtype.is_float else on_int
-        return wrap(op(lhs.ir, rhs.ir), lhs.dtype)
+        return wrap(getattr(arith, op)(lhs.ir, rhs.ir), lhs.dtype)
 
     function.__name__ = function.__qualname__ = name
     larger = name.endswith("max") or name.startswith("max")
@@ -178,25 +175,25 @@ def _extremum(
 
 maximum = _extremum(
     "maximum",
-    *(arith.maximumf, arith.maxsi, arith.maxui, builtins.max),
+    *("maximumf", "maxsi", "maxui", builtins.max),
     "The larger of two values, NaN if one of them is",
     "nan",
 )
 minimum = _extremum(
     "minimum",
-    *(arith.minimumf, arith.minsi, arith.minui, builtins.min),
+    *("minimumf", "minsi", "minui", builtins.min),
     "The smaller of two values, NaN if one of them is",
     "nan",
 )
 fmax = _extremum(
     "fmax",
-    *(arith.maxnumf, arith.maxsi, arith.maxui, builtins.max),
+    *("maxnumf", "maxsi", "maxui", builtins.max),
     "The larger of two values, the other one if one is NaN",
     "1.0",
 )
 fmin = _extremum(
     "fmin",
-    *(arith.minnumf, arith.minsi, arith.minui, builtins.min),
+    *("minnumf", "minsi", "minui", builtins.min),
     "The smaller of two values, the other one if one is NaN",
     "1.0",
 )

@@ -190,12 +190,12 @@ def _affine(
     )
 
 
-_AFFINE: dict[str, Callable[..., ir.AffineExpr]] = {
+_AFFINE: dict[str, Callable[[ir.AffineExpr, ir.AffineExpr], ir.AffineExpr]] = {
     "arith.addi": lambda lhs, rhs: lhs + rhs,
     "arith.subi": lambda lhs, rhs: lhs - rhs,
     "arith.muli": lambda lhs, rhs: lhs * rhs,
-    "arith.floordivsi": ir.AffineExpr.get_floor_div,
-    "arith.ceildivsi": ir.AffineExpr.get_ceil_div,
-    "arith.divui": ir.AffineExpr.get_floor_div,
-    "arith.ceildivui": ir.AffineExpr.get_ceil_div,
+    "arith.floordivsi": lambda lhs, rhs: ir.AffineExpr.get_floor_div(lhs, rhs),
+    "arith.ceildivsi": lambda lhs, rhs: ir.AffineExpr.get_ceil_div(lhs, rhs),
+    "arith.divui": lambda lhs, rhs: ir.AffineExpr.get_floor_div(lhs, rhs),
+    "arith.ceildivui": lambda lhs, rhs: ir.AffineExpr.get_ceil_div(lhs, rhs),
 }

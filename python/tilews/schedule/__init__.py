@@ -29,8 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .. import ir
-from .._mlir_libs import _tilews
+from .. import _tilews, ir
 from ..dialects import gpu, scf, tile
 from ..errors import CompileError
 from ..language.integers import INT32_MAX

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from .. import ir
-from .._mlir_libs import _tilews
+from .. import _tilews, ir
 from .._support.locations import innermost
 from ..dialects import tile
 from ..errors import CompileError, LanguageError

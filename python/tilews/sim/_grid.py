@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import ir
 
-_FUNCTIONS = (
-    (ir.AffineAddExpr, lambda lhs, rhs: lhs + rhs),
-    (ir.AffineMulExpr, lambda lhs, rhs: lhs * rhs),
-    (ir.AffineModExpr, lambda lhs, rhs: lhs % rhs),
-    (ir.AffineFloorDivExpr, lambda lhs, rhs: lhs // rhs),
-    (ir.AffineCeilDivExpr, lambda lhs, rhs: -(-lhs // rhs)),
-)
+#: By the class of the expression in `ir`.
+_FUNCTIONS: dict[str, Callable[[int, int], int]] = {
+    "AffineAddExpr": operator.add,
+    "AffineMulExpr": operator.mul,
+    "AffineModExpr": operator.mod,
+    "AffineFloorDivExpr": operator.floordiv,
+    "AffineCeilDivExpr": lambda lhs, rhs: -(-lhs // rhs),
+}
 
 
 def find_grid(kernel: ir.Operation, args: Sequence[Any]) -> list[int] | None:
@@ -49,9 +51,9 @@ def _evaluate(expression: ir.AffineExpr, symbols: Sequence[int]) -> int:
         return expression.value
     if isinstance(expression, ir.AffineSymbolExpr):
         return symbols[expression.position]
-    for kind, function in _FUNCTIONS:
-        if isinstance(expression, kind):
-            return function(
-                _evaluate(expression.lhs, symbols), _evaluate(expression.rhs, symbols)
-            )
+    function = _FUNCTIONS.get(type(expression).__name__)
+    if function and isinstance(expression, ir.AffineBinaryExpr):
+        return function(
+            _evaluate(expression.lhs, symbols), _evaluate(expression.rhs, symbols)
+        )
     raise ValueError(f"expected a grid of the kernel's arguments, found {expression}")

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from .. import ir
-from .._mlir_libs import _tilews
+from .. import _tilews, ir
 from ..runtime.launch_errors import LaunchError
 from ..runtime.overlaps import Span, byte_span, describe_overlap
 from ..runtime.scalars import scalar_packer

@@ -8,9 +8,8 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from tilews import compiler
-from tilews._mlir_libs import _tilews
-from tilews.disk_cache import keys
+from tilews import compiler, dispatch
+from tilews.disk_cache import keys, place
 from tilews.disk_cache.store import DiskCache
 
 SOURCE = """
@@ -46,9 +45,17 @@ def compilations(monkeypatch):
         made.append(options)
         return make(module, *options)
 
-    make = _tilews.Compilation
-    monkeypatch.setattr(_tilews, "Compilation", compile)
+    make = compiler._tilews.Compilation
+    monkeypatch.setattr(compiler._tilews, "Compilation", compile)
     return made
+
+
+@pytest.fixture(params=["shortcut", "IR"])
+def by(request, monkeypatch):
+    """Kernels are found by what their IR is built from, or by the IR."""
+    if request.param == "IR":
+        monkeypatch.setattr(dispatch, "find_shortcut", lambda *_: None)
+    return request.param
 
 
 def scale(change=("", "")):
@@ -69,7 +76,7 @@ def build(target="gfx942", change=("", ""), T=tl.f32, **options):
 
 
 @pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
-def test_a_kernel_from_the_disk_is_the_compiled_one(cache, compilations, target):
+def test_a_kernel_from_the_disk_is_the_compiled_one(cache, by, compilations, target):
     first = build(target)
     second = build(target)
     assert len(compilations) == 1
@@ -84,7 +91,7 @@ def test_a_kernel_from_the_disk_is_the_compiled_one(cache, compilations, target)
     assert len(compilations) == 2
 
 
-def test_without_an_assembler_ptx_is_kept(cache, compilations, monkeypatch):
+def test_without_an_assembler_ptx_is_kept(cache, by, compilations, monkeypatch):
     monkeypatch.setattr(compiler, "find_ptxas", lambda: None)
     images = []
     monkeypatch.setattr(
@@ -158,7 +165,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_other_inputs_are_other_kernels(cache, compilations, name):
+def test_other_inputs_are_other_kernels(cache, by, compilations, name):
     build()
     build(**CHANGES[name])
     assert len(compilations) == 2
@@ -177,10 +184,66 @@ def test_other_inputs_are_other_kernels(cache, compilations, name):
 def test_other_compilers_make_other_kernels(
     cache, compilations, monkeypatch, function, value
 ):
+    monkeypatch.setattr(dispatch, "find_shortcut", lambda *_: None)
     build()
     monkeypatch.setattr(keys, function, lambda *_: value)
     build()
     assert len(compilations) == 2
+
+
+@pytest.mark.parametrize("function", ["_installed_files", "_assemblers"])
+def test_other_compilers_have_other_shortcuts(cache, monkeypatch, function):
+    captured = (scale().python, 3)
+    shortcut = place.find_shortcut(captured, SOURCE)
+    assert place.find_shortcut(captured, SOURCE) == shortcut
+    files = getattr(keys, function)()
+    monkeypatch.setattr(keys, function, lambda: [*files, ("/other", 1, 2)])
+    assert place.find_shortcut(captured, SOURCE) != shortcut
+
+
+def test_an_assembler_that_appears_on_the_path_changes_shortcuts(
+    cache, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    before = keys.make_shortcut("captures")
+    (tmp_path / "ptxas").write_text("another")
+    assert keys.make_shortcut("captures") != before
+
+
+def test_a_shortcut_needs_the_libraries_that_compiled(cache, compilations, monkeypatch):
+    library = cache.folder.parent / "libLLVM.so"
+    library.write_text("one")
+    libraries = tuple(keys.identities([str(library)]))
+    assert len(libraries) == 1
+    monkeypatch.setattr(place, "outer_libraries", lambda: libraries)
+    first = build()
+    assert build()._made is None
+    library.write_text("three")
+    # The module is built, and has the same key here.
+    monkeypatch.setattr(compiler, "follow_shortcut", follow := Followed())
+    assert build().binary == first.binary
+    assert follow.found == [None]
+
+
+class Followed:
+    """Follows shortcuts, and keeps what was found."""
+
+    def __init__(self):
+        self.found = []
+
+    def __call__(self, shortcut):
+        self.found.append(place.follow_shortcut(shortcut))
+        return self.found[-1]
+
+
+def test_a_shortcut_is_kept_for_a_kernel_that_was_found_by_its_ir(cache, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(dispatch, "find_shortcut", lambda *_: None)
+        build()
+    monkeypatch.setattr(compiler, "follow_shortcut", follow := Followed())
+    for _ in range(2):
+        build()
+    assert [found is not None for found in follow.found] == [False, True]
 
 
 def test_the_compiler_is_known_by_its_libraries(tmp_path):
@@ -201,6 +264,7 @@ def test_the_assembler_of_nvidia_is_no_part_of_amd_kernels(cache, monkeypatch):
     for ptxas in ("/one/ptxas", "/other/ptxas"):
         monkeypatch.setattr(compiler, "find_ptxas", lambda ptxas=ptxas: ptxas)
         chips = ("gfx942", "sm_90a")
+        monkeypatch.setattr(dispatch, "find_shortcut", lambda *_: None)
         found.append([scale().compile(chip, T=tl.f32)._place.key for chip in chips])
     assert found[0][0] == found[1][0]
     assert found[0][1] != found[1][1]
@@ -216,14 +280,20 @@ def test_a_pipeline_of_ones_own_is_another_kernel(cache):
 
 def test_damage_costs_a_compilation(cache, compilations):
     first = build()
-    (stored,) = cache.entries()
-    content = bytearray(stored.path.read_bytes())
-    content[-1] ^= 1
-    stored.path.write_bytes(content)
-    assert build().binary == first.binary
-    assert len(compilations) == 2
-    build()
-    assert len(compilations) == 2
+    damaged = 1
+    for path in cache.folder.rglob("*.*"):
+        if path.suffix == ".lock":
+            continue
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        path.write_bytes(content)
+        assert build().binary == first.binary
+        # With a damaged shortcut the kernel is built, and found by its IR.
+        damaged += path.suffix == ".tilews"
+        assert len(compilations) == damaged
+        build()
+        assert len(compilations) == damaged
+    assert damaged == 2
 
 
 PROCESS = f"""
@@ -254,3 +324,34 @@ def test_of_many_processes_one_generates_code(cache):
     outputs = [process.communicate(timeout=100)[0].split() for process in processes]
     assert {size for size, _ in outputs} == {str(len(build().binary))}
     assert sum(int(generated) for _, generated in outputs) == 1
+
+
+ADD = """
+import numpy as np
+import tilews
+import tilews.language as tl
+
+@tilews.kernel
+def add(X: tl.Tensor["N", "T"], Y: tl.Tensor["N", "T"]):
+    i = tl.grid(tl.cdiv(X.shape[0], 256)) * 256
+    Y[i] = tl.load(X[i], (256,)) + tl.load(Y[i], (256,))
+
+compiled = add.compile_for(*np.ones((2, 1000), np.float32), target="gfx942")
+assert compiled.binary and compiled.manifest["kernel"] == "add" and compiled._loaded
+
+import sys
+print(*sys.modules)
+print(open("/proc/self/maps").read())
+"""
+
+
+def test_a_hit_loads_neither_mlir_nor_llvm(cache, tmp_path):
+    (tmp_path / "add.py").write_text(ADD)
+    outputs = []
+    for _ in range(2):
+        command = [sys.executable, str(tmp_path / "add.py")]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        outputs.append(run.stdout)
+    for word in ("tilews.ir", "tilews.build", "libTilewsCore", "_mlir_libs"):
+        assert word in outputs[0]
+        assert word not in outputs[1]

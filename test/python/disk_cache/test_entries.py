@@ -2,34 +2,41 @@
 
 import pytest
 
-from tilews.disk_cache.entries import CacheEntry
+from tilews.disk_cache.entries import CacheEntry, Shortcut
 
 ENTRY = CacheEntry(
     chip="sm_90a",
     manifest={"kernel": "scale", "block": [128, 1, 1]},
     messages=["k.py:3:1: remark: as expected"],
-    forms={"binary": b"\n\0code\n", "ptx": b""},
+    forms={"tile": b"\n\0IR", "binary": b"\n\0code\n", "ptx": b""},
 )
 
 
-def test_what_is_written_is_read():
-    assert CacheEntry.from_bytes(ENTRY.to_bytes()) == ENTRY
+SHORTCUT = Shortcut("0123" * 16, [["/usr/lib/libLLVM.so", 12345, 678]])
+FILES = pytest.mark.parametrize("file", [ENTRY, SHORTCUT])
 
 
-def test_no_byte_may_differ():
-    content = ENTRY.to_bytes()
+@FILES
+def test_what_is_written_is_read(file):
+    assert file.from_bytes(file.to_bytes()) == file
+
+
+@FILES
+def test_no_byte_may_differ(file):
+    content = file.to_bytes()
     for place in range(len(content)):
         for change in (1, 0x80, 0xFF):
             damaged = bytearray(content)
             damaged[place] ^= change
             with pytest.raises(ValueError):
-                CacheEntry.from_bytes(bytes(damaged))
+                file.from_bytes(bytes(damaged))
 
 
-def test_no_byte_may_be_missing_or_added():
-    content = ENTRY.to_bytes()
+@FILES
+def test_no_byte_may_be_missing_or_added(file):
+    content = file.to_bytes()
     for size in range(len(content)):
         with pytest.raises(ValueError):
-            CacheEntry.from_bytes(content[:size])
+            file.from_bytes(content[:size])
     with pytest.raises(ValueError):
-        CacheEntry.from_bytes(content + b" ")
+        file.from_bytes(content + b" ")

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tilews.disk_cache import store
-from tilews.disk_cache.entries import CacheEntry
+from tilews.disk_cache.entries import CacheEntry, Shortcut
 from tilews.disk_cache.store import DiskCache, configured
 from tilews.errors import CompileError
 
@@ -44,6 +44,34 @@ def test_the_newest_entry_stays_even_if_it_is_too_large(tmp_path):
     cache.put(KEYS[0], ENTRY)
     cache.put(KEYS[1], ENTRY)
     assert [stored.key for stored in cache.entries()] == [KEYS[1]]
+
+
+def test_a_shortcut_leads_to_an_entry_as_long_as_there_is_one(tmp_path):
+    cache = DiskCache(tmp_path)
+    assert cache.follow(KEYS[1]) is None
+    cache.put_shortcut(KEYS[1], Shortcut(KEYS[0], []))
+    assert cache.follow(KEYS[1]) is None
+    cache.put(KEYS[0], ENTRY)
+    assert cache.follow(KEYS[1]) == (KEYS[0], ENTRY)
+    assert [stored.key for stored in cache.entries()] == [KEYS[0]]
+    cache.drop(cache.entries()[0])
+    assert cache.follow(KEYS[1]) is None
+
+
+def test_shortcuts_go_with_their_entries(tmp_path):
+    size = len(ENTRY.to_bytes())
+    cache = DiskCache(tmp_path, most_bytes=3 * size)
+    for age, key in enumerate(KEYS[:4]):
+        cache.put(key, ENTRY)
+        cache.put_shortcut(key, Shortcut(key, []))
+        os.utime(cache.path(key), (age, age))
+    cache.put(KEYS[4], ENTRY)
+    kept = {stored.key for stored in cache.entries()}
+    assert kept == {*KEYS[2:5]}
+    left = {path.stem for path in tmp_path.rglob("*.shortcut")}
+    assert left == kept - {KEYS[4]}
+    assert cache.clear() == 3
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 def test_a_damaged_entry_is_none_and_is_replaced(tmp_path):
@@ -100,7 +128,7 @@ WRITER = f"""
 import sys
 sys.path[:] = {sys.path!r}
 import pathlib
-from tilews.disk_cache.entries import CacheEntry
+from tilews.disk_cache.entries import CacheEntry, Shortcut
 from tilews.disk_cache.store import DiskCache
 cache = DiskCache(pathlib.Path(sys.argv[1]))
 code = bytes(range(256)) * 4096

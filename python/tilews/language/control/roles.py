@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ... import ir
-from ..._mlir_libs import _tilews
+from ... import _tilews, ir
 from ...dialects import tile
 from ...errors import LanguageError
 from ..builder import current
 from ..integers import check_integer
 from ..values import Buffer, Cursor, describe
 
-#: The field `ir` hides the module in annotations of :class:`Channel`.
-IRValue = ir.Value
+if TYPE_CHECKING:
+    # The field `ir` hides the module in annotations of :class:`Channel`.
+    from ...ir import Value as IRValue
 
 _PRODUCERS = ("tma", "cp_async", "simt", "mixed")
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ... import ir
-from ..._mlir_libs import _tilews
+from ... import _tilews, ir
 from ...dialects import memref, tile
 from ...errors import CompileError, LanguageError
 from ..arithmetic import is_number
 from ..builder import Builder, chip_type, current, index_constant
 from ..integers import check_integer
-from ..layouts import SharedSpec, shared_layout
+from ..layouts import shared_layout
 from ..types import DType, dtype_hint, index, u8
 from ..values import Buffer, BufferRegion, Scalar, Tile, describe
+
+if TYPE_CHECKING:
+    from ..layouts import SharedSpec
 
 
 def static_shape(shape: Any, what: str) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ..._mlir_libs import _tilews
+from ... import _tilews
 
 
 class MachineError(Exception):

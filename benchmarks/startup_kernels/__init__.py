@@ -1,0 +1,1 @@
+"""Programs that :mod:`benchmarks.startup` runs in new processes."""
