@@ -1,8 +1,9 @@
 """How long a new process takes to its first result, if the kernel was compiled before.
 
-Each sample is a process. It imports an array library and starts the driver. Then, timed,
-it imports a compiler, defines a kernel, calls it and waits for the result. Without a GPU
-there is no call: the kernel becomes code for gfx942. Cold processes have an empty cache.
+Each sample is a process. It imports an array library and starts the driver. Then,
+timed, it imports a compiler, defines a kernel, calls it and waits for the result.
+Without a GPU there is no call: the kernel becomes code for gfx942. Cold processes have
+an empty cache.
 
     python -m benchmarks.startup
 """

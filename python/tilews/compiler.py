@@ -386,7 +386,7 @@ def compile_module(
         find_chip(target) if target else "", index_bitwidth, pipeline or "", line_info
     )
     options.check()
-    return _compile(module, options, kernel, None)
+    return _compile(module, options, kernel, None, None)
 
 
 def compile_kernel(
@@ -394,6 +394,7 @@ def compile_kernel(
     options: CompileOptions,
     kernel: str,
     shortcut: str | None,
+    check: Callable[[str, str], None] | None = None,
 ) -> CompiledKernel:
     """Finds a kernel on the disk by a shortcut, or else builds and compiles it.
 
@@ -402,9 +403,11 @@ def compile_kernel(
         options: as for :func:`compile_module`.
         kernel: its name.
         shortcut: see :func:`.disk_cache.place.find_shortcut`.
+        check: is called with the kernel's name and the chip if the disk does not have
+            the kernel, before it is compiled.
 
     Raises:
-        CompileError: as :func:`compile_module`, and what `build` raises.
+        CompileError: as :func:`compile_module`, and what `build` and `check` raise.
     """
     if shortcut and (found := follow_shortcut(shortcut)):
         place, entry = found
@@ -412,11 +415,15 @@ def compile_kernel(
             lambda: options.start(place.parse()), kernel, place, entry
         )
     options.check()
-    return _compile(build(), options, kernel, shortcut)
+    return _compile(build(), options, kernel, shortcut, check)
 
 
 def _compile(
-    module: ir.Module, options: CompileOptions, kernel: str | None, shortcut: str | None
+    module: ir.Module,
+    options: CompileOptions,
+    kernel: str | None,
+    shortcut: str | None,
+    check: Callable[[str, str], None] | None,
 ) -> CompiledKernel:
     """Finds a kernel on the disk by its module, or compiles it."""
     assembler = None if options.chip.startswith("gfx") else find_ptxas()
@@ -425,6 +432,8 @@ def _compile(
     entry = place.get() if place else None
     if place and entry:
         place.put_shortcut()
+    elif check:
+        check(kernel or "", options.chip)
 
     def compile() -> _tilews.Compilation:
         # Who has a kernel from the disk may have changed the module since.

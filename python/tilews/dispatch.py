@@ -27,6 +27,7 @@ from .compiler import CompiledKernel, CompileOptions, compile_kernel
 from .disk_cache.place import find_shortcut
 from .errors import CompileError, LanguageError
 from .frontend.source import captured_names
+from .jit_mode import check_call
 from .language.integers import check_integer
 from .language.memory.buffers import static_shape
 from .runtime import device_target
@@ -235,13 +236,17 @@ class Kernel:
         call = self._specializer.bind(args, kwargs)
         key = (target, threads, *call.key, *self._globals())
         compiled = self._find(
-            self._called, key, lambda: self._compile_call(call, target, threads)
+            self._called,
+            key,
+            lambda: self._compile_call(call, target, threads, check_call),
         )
         if self._is_too_narrow(compiled, call):
             compiled = self._find(
                 self._called,
                 ("wide", *key),
-                lambda: self._compile_call(call, target, threads, index_bitwidth=64),
+                lambda: self._compile_call(
+                    call, target, threads, check_call, index_bitwidth=64
+                ),
             )
         if run == "sim":
             from .sim import amdgcn
@@ -339,9 +344,13 @@ class Kernel:
         call: BoundCall,
         target: str | None,
         threads: int | None,
+        check: Callable[[str, str], None] | None = None,
         index_bitwidth: int = 32,
     ) -> Executable:
-        """Compiles the kernel for the arguments of a call, at least that wide."""
+        """Compiles the kernel for the arguments of a call, at least that wide.
+
+        `check` is as for :func:`.compile_kernel`.
+        """
         specialization = self._specializer.specialize_call(call)
         if target is None and call.is_on_cpu:
             target = "cpu"
@@ -351,15 +360,20 @@ class Kernel:
                 find_chip(target or device_target()),
                 self._get_threads(threads),
                 max(index_bitwidth, call.index_bitwidth),
-            )
+            ),
+            check,
         )
 
-    def _compile(self, request: _Request) -> Executable:
+    def _compile(
+        self, request: _Request, check: Callable[[str, str], None] | None = None
+    ) -> Executable:
         """Finds a kernel in the cache of compiled ones, or compiles it."""
         key = (*request.key, *self._globals())
-        return self._find(self._compiled, key, lambda: self._make(request))
+        return self._find(self._compiled, key, lambda: self._make(request, check))
 
-    def _make(self, request: _Request) -> Executable:
+    def _make(
+        self, request: _Request, check: Callable[[str, str], None] | None
+    ) -> Executable:
         specialization, target = request.specialization, request.target
         if target == "cpu" and request.pipeline is not None:
             raise CompileError(
@@ -378,7 +392,7 @@ class Kernel:
         )
         captured = (self.python, request, self._get_cluster())
         shortcut = find_shortcut(captured, self._source)
-        return compile_kernel(build, options, self.name, shortcut)
+        return compile_kernel(build, options, self.name, shortcut, check)
 
     def _build(
         self, specialization: Specialization, threads: int | None, target: str | None

@@ -44,7 +44,7 @@ _PURE = frozenset(
 _PURE_MODULES = frozenset(("math", "_operator"))
 #: What a class has besides its members.
 _BOOKKEEPING = frozenset(
-    "__module__ __dict__ __weakref__ __doc__ __annotations__ __annotate__ __hash__ "
+    "__module__ __dict__ __weakref__ __doc__ __annotations__ __annotate__ "
     "__annotations_cache__ __annotate_func__ __qualname__ __firstlineno__ "
     "__static_attributes__ __dataclass_params__ __orig_bases__ __match_args__ "
     "__parameters__ __slots__ __type_params__".split()
@@ -167,6 +167,10 @@ class _Digester:
             return self._add_our_own(function)
         code = function.__code__
         self._add("function", function.__qualname__, str(code.co_firstlineno))
+        # One line may hold several functions.
+        for each in _codes(code):
+            consts = [x for x in each.co_consts if not isinstance(x, types.CodeType)]
+            self._add(each.co_code.hex(), repr(consts), repr(each.co_names))
         self._add_text(function)
         for part in (function.__defaults__, function.__kwdefaults__):
             self.visit(part)

@@ -240,6 +240,16 @@ def test_a_function_without_text_needs_a_given_one():
     assert digest((scope["f"],), text + "\n") != digest((scope["f"],), text)
 
 
+def test_functions_in_one_line_differ(tmp_path, monkeypatch):
+    (tmp_path / "in_one_line.py").write_text(
+        "f = lambda x: x + 1; g = lambda x: x + 2; h = lambda x: x * 1\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = importlib.import_module("in_one_line")
+    found = {digest((function,)) for function in (module.f, module.g, module.h)}
+    assert len(found - {None}) == 3
+
+
 def test_a_function_that_calls_itself_has_a_digest(tmp_path, monkeypatch):
     (tmp_path / "recursive_function.py").write_text("def f(x):\n    return f(x - 1)\n")
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -93,9 +93,9 @@ def double(X: tl.Tensor["N", tl.f32], Y: tl.Tensor["N", tl.f32], B: tl.constexpr
 def test_threads_that_call_a_kernel_compile_it_once(monkeypatch):
     kernel = tilews.kernel(double.python)
     built = []
-    build = dispatch.build_module
+    build = dispatch.Kernel._build
     monkeypatch.setattr(
-        dispatch, "build_module", lambda *args: built.append(args) or build(*args)
+        dispatch.Kernel, "_build", lambda *args: built.append(args) or build(*args)
     )
 
     def call():
