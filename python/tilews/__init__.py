@@ -11,10 +11,12 @@ from .errors import CompileError, KernelError
 
 if TYPE_CHECKING:
     from ._mlir_libs import _tilews as _tilews
+    from .bundles.array_spec import ArraySpec
     from .decorator import func, kernel
     from .language.memory.packed import pack_elements, unpack_elements
 
 __all__ = [
+    "ArraySpec",
     "CompileError",
     "KernelError",
     "__version__",
@@ -42,6 +44,10 @@ def __getattr__(name: str) -> Any:
         from ._support.lazy import LazyModule
 
         return globals().setdefault(name, LazyModule(_LAZY[name]))
+    if name == "ArraySpec":
+        from .bundles.array_spec import ArraySpec
+
+        return ArraySpec
     if name in ("pack_elements", "unpack_elements"):
         from .language.memory import packed
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import pathlib
 import sys
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,8 @@ import click
 from . import __version__
 from ._command_line import Group, OutputFile, parse_extents, parse_pairs
 from ._support import files
+from ._support.source_modules import load_module
+from .bundles.bundle_command import bundle_command
 from .disk_cache.command import cache_command
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def main() -> None:
     """Compile and inspect tile kernels."""
 
 
+main.add_command(bundle_command)
 main.add_command(cache_command)
 
 
@@ -41,12 +43,7 @@ def _kernel_of_python(
     """Compiles ``file.py:kernel``."""
     path, _, name = source.partition(".py:")
     path = path.removesuffix(".py") + ".py"
-    spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, path)
-    if spec is None or spec.loader is None or not pathlib.Path(path).exists():
-        raise click.ClickException(f"cannot read {path}")
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(pathlib.Path(path).parent))
-    spec.loader.exec_module(module)
+    module = load_module(path)
     kernel = getattr(module, name, None)
     if kernel is None or not hasattr(kernel, "compile"):
         kernels = [k for k, v in vars(module).items() if hasattr(v, "compile")]

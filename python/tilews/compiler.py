@@ -44,7 +44,7 @@ PHASES = ("tile", "planned", "laid_out", "barriers", "target")
 
 
 @dataclasses.dataclass(frozen=True)
-class CompileOptions:
+class CompilerOptions:
     """What is asked of the compiler: see :func:`compile_module`.
 
     Attributes:
@@ -259,15 +259,20 @@ class CompiledKernel:
         return times
 
     @functools.cached_property
-    def _loaded(self) -> LoadedKernel:
-        # Without ptxas the driver compiles the PTX. An entry has what is loaded.
+    def image(self) -> bytes:
+        """What is loaded to run the kernel: the binary, or PTX without ``ptxas``.
+
+        The driver compiles PTX whenever a process loads it.
+        """
         kept = self._entry.forms if self._entry else ()
         needs_ptx = "binary" not in kept and self.vendor == "nvidia"
         if needs_ptx and ("ptx" in kept or not find_ptxas()):
-            image = self._get_kept("ptx", "ASSEMBLY")
-        else:
-            image = self.binary
-        return LoadedKernel(self.manifest, image)
+            return self._get_kept("ptx", "ASSEMBLY")
+        return self.binary
+
+    @functools.cached_property
+    def _loaded(self) -> LoadedKernel:
+        return LoadedKernel(self.manifest, self.image)
 
     def __call__(
         self, *args: Any, grid: Sequence[int] | None = None, stream: Any = None
@@ -382,7 +387,7 @@ def compile_module(
     """
     if kernel is not None and not (isinstance(kernel, str) and kernel.isprintable()):
         raise CompileError(f"kernel: expected the name of a kernel, found {kernel!a}")
-    options = CompileOptions(
+    options = CompilerOptions(
         find_chip(target) if target else "", index_bitwidth, pipeline or "", line_info
     )
     options.check()
@@ -391,7 +396,7 @@ def compile_module(
 
 def compile_kernel(
     build: Callable[[], ir.Module],
-    options: CompileOptions,
+    options: CompilerOptions,
     kernel: str,
     shortcut: str | None,
     check: Callable[[str, str], None] | None = None,
@@ -420,7 +425,7 @@ def compile_kernel(
 
 def _compile(
     module: ir.Module,
-    options: CompileOptions,
+    options: CompilerOptions,
     kernel: str | None,
     shortcut: str | None,
     check: Callable[[str, str], None] | None,

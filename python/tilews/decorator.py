@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from .dispatch import Kernel
@@ -19,6 +19,7 @@ def kernel(
     threads: int | None = None,
     cluster: tuple[int, int, int] | None = None,
     source: str | None = None,
+    specialize: Sequence[Mapping[str, Any]] = (),
 ) -> Kernel: ...
 
 
@@ -29,6 +30,7 @@ def kernel(
     threads: int | None = None,
     cluster: tuple[int, int, int] | None = None,
     source: str | None = None,
+    specialize: Sequence[Mapping[str, Any]] = (),
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
@@ -38,6 +40,7 @@ def kernel(
     threads: int | None = None,
     cluster: tuple[int, int, int] | None = None,
     source: str | None = None,
+    specialize: Sequence[Mapping[str, Any]] = (),
 ) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Makes a kernel of a Python function.
 
@@ -52,10 +55,14 @@ def kernel(
             whose text Python does not keep: all of the executed text, or the lines of
             the function with its decorators. Functions in the text that the kernel
             calls are found in it, too.
+        specialize: what ``tilews bundle`` compiles: dictionaries with the arguments of
+            :meth:`Kernel.compile_for`, in which an :class:`tilews.ArraySpec` stands
+            for an array.
 
     Raises:
         KernelError: a parameter's annotation is missing or unfit.
-        TypeError: `function` is no Python function, or `source` is no text.
+        TypeError: `function` is no Python function, `source` is no text, or
+            `specialize` is no list of dictionaries.
 
     Example:
         @tilews.kernel(threads=256)
@@ -79,9 +86,13 @@ def kernel(
     """
     if function is None:
         return functools.partial(
-            Kernel, threads=threads, cluster=cluster, source=source
+            Kernel,
+            threads=threads,
+            cluster=cluster,
+            source=source,
+            specialize=specialize,
         )
-    return Kernel(function, threads, cluster, source)
+    return Kernel(function, threads, cluster, source, specialize)
 
 
 def func(function: Callable[..., Any]) -> InlineFunction:

@@ -17,17 +17,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import ir
 from ._support.chips import find_chip
+from .bundles.jit_mode import check_call
 from .cache import MakeCache
-from .compiler import CompiledKernel, CompileOptions, compile_kernel
+from .compiler import CompiledKernel, CompilerOptions, compile_kernel
 from .disk_cache.place import find_shortcut
 from .errors import CompileError, LanguageError
 from .frontend.source import captured_names
-from .jit_mode import check_call
 from .language.integers import check_integer
 from .language.memory.buffers import static_shape
 from .runtime import device_target
@@ -94,6 +94,7 @@ class Kernel:
         threads: int | None,
         cluster: tuple[int, int, int] | None,
         source: str | None = None,
+        specialize: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         if not isinstance(function, types.FunctionType):
             raise TypeError(f"expected a Python function, found {function!r:.80}")
@@ -102,8 +103,16 @@ class Kernel:
                 f"{function.__name__}: source= is the text of the kernel, found a "
                 f"{type(source).__name__}"
             )
+        if not isinstance(specialize, (list, tuple)) or not all(
+            isinstance(each, Mapping) for each in specialize
+        ):
+            raise TypeError(
+                f"{function.__name__}: specialize= is a list of dictionaries with the "
+                f"arguments of compile_for, found {specialize!r:.80}"
+            )
         functools.update_wrapper(self, function)
         self.python = function
+        self.specialize = tuple(specialize)
         self.threads = threads
         self.cluster = cluster
         self.name = function.__name__
@@ -387,7 +396,7 @@ class Kernel:
             from .interpreted import InterpretedKernel
 
             return InterpretedKernel(build(), self.name, specialization)
-        options = CompileOptions(
+        options = CompilerOptions(
             target, request.index_bitwidth, request.pipeline or "", request.line_info
         )
         captured = (self.python, request, self._get_cluster())

@@ -10,8 +10,8 @@ evaluating it:
 * of a module, the attributes that a function asks for, such as ``config.BLOCK``;
 * of numbers, texts, containers, objects and arrays, their contents.
 
-Two functions with one digest build the same kernel. There is no digest if a value is
-met whose content cannot be known, such as an open file or a function that reads the
+Two functions with one digest build the same kernel. There is no digest if there is
+a value whose content cannot be known, such as an open file or a function that reads the
 time: to build a kernel again is better than to take another one.
 """
 
@@ -138,7 +138,7 @@ class _Digester:
         self.hash.update(value.tobytes())
 
     def add_name(self, value: Any) -> None:
-        """What its name tells apart from others of its type."""
+        """A value that its type and its name identify."""
         self._add(type(value).__name__, str(value), np.__version__)
 
     def add_enum(self, value: enum.Enum) -> None:

@@ -226,7 +226,9 @@ def dtype_of_ir(type_: ir.Type) -> DType:
 
 
 def dtype_of_array(array: Any) -> DType:
-    """The element type of a numpy, torch, CuPy or JAX array."""
+    """The element type of a numpy, torch, CuPy or JAX array, or of a description."""
+    if isinstance(array.dtype, DType):
+        return array.dtype
     name = str(array.dtype).removeprefix("torch.")
     if name not in _ALIASES:
         raise LanguageError(f"arrays of {name} are not supported")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 
-from .errors import CompileError
+from ..errors import CompileError
 
 _MODES = ("on", "warn", "error")
 
