@@ -6,6 +6,7 @@ JAX or numpy. Results are allocated by the library of the first argument, on its
 
 from __future__ import annotations
 
+import functools
 import math
 import types
 from collections.abc import Sequence
@@ -86,8 +87,29 @@ def check_array(
             f"'{name}': expected an array of torch, CuPy, JAX or numpy, found a "
             f"{type(array).__name__}",
         )
-    dtype = check_type(function, name, array.dtype, allowed)
-    found = tuple(array.shape)
+    dtype = _check_layout(
+        function, name, array.dtype, tuple(array.shape), tuple(shape), tuple(allowed)
+    )
+    if not _is_row_major(array):
+        raise fail(
+            function,
+            f"'{name}': expected a row-major array, found another order of elements; "
+            "pass a contiguous copy",
+        )
+    return dtype
+
+
+@functools.lru_cache(maxsize=4096)
+def _check_layout(
+    function: str,
+    name: str,
+    given: Any,
+    found: tuple[int, ...],
+    shape: tuple[int | str, ...],
+    allowed: tuple[DType, ...],
+) -> DType:
+    """Checks the element type and the shape of an array: see :func:`check_array`."""
+    dtype = check_type(function, name, given, allowed)
     wanted = [extent for extent in shape if extent != "..."]
     inner = found[len(found) - len(wanted) :] if len(wanted) < len(shape) else found
     fits = len(inner) == len(wanted) and all(
@@ -97,12 +119,6 @@ def check_array(
     if not fits:
         text = ", ".join(map(str, shape))
         raise fail(function, f"'{name}': expected shape ({text}), found {found}")
-    if not _is_row_major(array):
-        raise fail(
-            function,
-            f"'{name}': expected a row-major array, found another order of elements; "
-            "pass a contiguous copy",
-        )
     return dtype
 
 
