@@ -106,6 +106,7 @@ class CompiledKernel:
     ) -> None:
         self._compile = compile
         self._made: _tilews.Compilation | None = None
+        self._launched: LoadedKernel | None = None
         self._kernel = kernel or ""
         self._place = place
         self._entry = entry
@@ -270,15 +271,19 @@ class CompiledKernel:
             return self._get_kept("ptx", "ASSEMBLY")
         return self.binary
 
-    @functools.cached_property
-    def _loaded(self) -> LoadedKernel:
-        return LoadedKernel(self.manifest, self.image)
+    @property
+    def loaded(self) -> LoadedKernel:
+        """The kernel, to be launched: the same object for all threads."""
+        with self._lock:
+            if self._launched is None:
+                self._launched = LoadedKernel(self.manifest, self.image)
+            return self._launched
 
     def __call__(
         self, *args: Any, grid: Sequence[int] | None = None, stream: Any = None
     ) -> None:
         """Runs the kernel: see :meth:`tilews.runtime.LoadedKernel.__call__`."""
-        self._loaded(*args, grid=grid, stream=stream)
+        self.loaded(*args, grid=grid, stream=stream)
 
     def __copy__(self) -> CompiledKernel:
         return self  # Nothing that a user sees of it changes.
@@ -288,7 +293,7 @@ class CompiledKernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles the code and the manifest: a :class:`tilews.runtime.LoadedKernel`."""
-        return self._loaded.__reduce__()
+        return self.loaded.__reduce__()
 
     def save(self, path: str | pathlib.Path, form: str | None = None) -> None:
         """Writes device code, and the launch manifest beside it.

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import ir
 from ._support.chips import find_chip
+from ._support.make_cache import MakeCache
 from .bundles.jit_mode import check_call
-from .cache import MakeCache
 from .compiler import CompiledKernel, CompilerOptions, compile_kernel
 from .disk_cache.place import find_shortcut
 from .errors import CompileError, LanguageError
@@ -121,6 +121,7 @@ class Kernel:
         self._captured = captured_names(function)
         self._compiled: MakeCache[Executable] = MakeCache(MAX_COMPILED)
         self._called: MakeCache[Executable] = MakeCache(MAX_CALLS)
+        self._plans = self._specializer.make_plans()
 
     def __reduce__(self) -> str:
         return self.python.__qualname__  # As functions: pickled as its name.
@@ -240,8 +241,13 @@ class Kernel:
             LaunchError: an argument does not fit the kernel; nothing was started.
         """
         target = self._choose_target(target, backend)
+        kind = None
         if run is not None:
             self._check_simulation(run, target, stream)
+        elif grid is None:
+            kind = self._plans.describe(args, kwargs, target, threads, *self._globals())
+            if kind and self._plans.launch(kind, stream):
+                return
         call = self._specializer.bind(args, kwargs)
         key = (target, threads, *call.key, *self._globals())
         compiled = self._find(
@@ -262,6 +268,9 @@ class Kernel:
 
             assert isinstance(compiled, CompiledKernel)
             amdgcn.launch(compiled, tuple(call.arguments.values()), grid=grid)
+        elif kind and isinstance(compiled, CompiledKernel):
+            plan = compiled.loaded.plan_and_launch(kind.arguments, None, stream)
+            self._plans.add(kind, compiled.loaded, plan)
         else:
             compiled(*call.arguments.values(), grid=grid, stream=stream)
 

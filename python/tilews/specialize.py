@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 from . import ir
+from .call_plans import CallPlans
 from .errors import KernelError, LanguageError
 from .language.integers import INT64_MAX, check_integer
 from .language.types import DType, dtype_of_array
@@ -264,10 +265,15 @@ class Specializer:
 
     def __init__(self, function: types.FunctionType) -> None:
         self.name = function.__name__
-        self.signature = Signature(self.name, read_parameters(function))
+        self._parameters = read_parameters(function)
+        self.signature = Signature(self.name, self._parameters)
         self._python = inspect.signature(function)
         self._order = _make_order(function)
         self._code = function.__code__
+
+    def make_plans(self) -> CallPlans:
+        """Plans of calls of the kernel: none yet."""
+        return CallPlans(self._parameters, self._order)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BoundCall:
         """Binds the arguments of a call to the parameters.

@@ -8,6 +8,7 @@ may miss where the key hits, for example after an edit of another kernel in the 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -88,7 +89,8 @@ def _installed_files() -> tuple[FileIdentity, ...]:
                 if entry.is_dir():
                     if entry.name != "__pycache__":
                         pending.append(entry.path)
-                else:
+                    continue
+                with contextlib.suppress(FileNotFoundError):  # A link to nothing.
                     status = entry.stat()
                     found.append((entry.path, status.st_size, status.st_mtime_ns))
     return tuple(sorted(found))

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from .._support import files
-from .launch import Launcher
+from .launch import Launcher, Plan
 from .launch_errors import BackendError, LaunchError
 from .manifest import read_manifest
 from .pairs import unpair
@@ -150,22 +150,54 @@ class LoadedKernel:
             LaunchError: if an argument does not fit; nothing was started.
             BackendError: if the driver is missing or refuses.
         """
+        self.plan_and_launch(args, grid, stream)
+
+    @property
+    def grid_numbers(self) -> list[int]:
+        """The positions of the arguments whose values the grid depends on."""
+        return self._launcher.grid_scalars
+
+    def plan_and_launch(
+        self, args: Sequence[Any], grid: int | Sequence[int] | None, stream: Any
+    ) -> Plan:
+        """As a call, and returns the plan, for :meth:`launch`."""
         with self._lock:
             plan = self._launcher.prepare(args, grid)
-            if plan.is_empty:
-                return
-            device = plan.device or 0
-            function = self._functions.get(device)
-            if function is None:
-                function = self._backend.load_function(
-                    self._manifest, self._image, device
-                )
-                self._functions[device] = function
-            if stream is None:
-                handle = _current_stream(_library(args), device)
-            else:
-                handle = _stream_handle(stream)
-            function.launch(plan, handle)
+            self._start(plan, args, stream)
+        return plan
+
+    def launch(
+        self, plan: Plan, args: Sequence[Any], pointers: Sequence[int], stream: Any
+    ) -> None:
+        """Starts the kernel by a plan that was made for like arguments.
+
+        Args:
+            plan: the plan.
+            args: the arguments.
+            pointers: the addresses of the arrays among them.
+            stream: as for a call.
+
+        Raises:
+            LaunchError, BackendError: as for a call.
+        """
+        with self._lock:
+            self._launcher.fill(plan, args, pointers)
+            self._start(plan, args, stream)
+
+    def _start(self, plan: Plan, args: Sequence[Any], stream: Any) -> None:
+        """Starts the kernel, which is loaded first if need be."""
+        if plan.is_empty:
+            return
+        device = plan.device or 0
+        function = self._functions.get(device)
+        if function is None:
+            function = self._backend.load_function(self._manifest, self._image, device)
+            self._functions[device] = function
+        if stream is None:
+            handle = _current_stream(_library(args), device)
+        else:
+            handle = _stream_handle(stream)
+        function.launch(plan, handle)
 
 
 def load(

@@ -131,7 +131,8 @@ class Launcher:
         self.vendor: str = manifest["target"]["vendor"]
         self._device_kind = device or ("cuda" if self.vendor == "nvidia" else "hip")
         self._grid = manifest["grid"]
-        self._grid_scalars = sorted(
+        #: The positions of the integers that the grid depends on.
+        self.grid_scalars = sorted(
             set().union(*map(_scalars_in, self._grid)) if self._grid else ()
         )
         # Where the parameters that change with every call go.
@@ -195,11 +196,10 @@ class Launcher:
             pointer, like = fingerprint(args[position], name)
             pointers.append(pointer)
             key.append(like)
-        scalars = [
-            (slot, position, pack(args[position], name))
-            for slot, position, name, pack in self._scalars
-        ]
-        for position in self._grid_scalars:
+        # The grid is a function of integers that fit.
+        for _, position, name, pack in self._scalars:
+            pack(args[position], name)
+        for position in self.grid_scalars:
             key.append(args[position].__index__())
         whole = tuple(key)
         plan = self._plans.get(whole)
@@ -208,6 +208,21 @@ class Launcher:
             if len(self._plans) >= _MAX_PLANS:
                 self._plans.clear()
             self._plans[whole] = plan
+        self.fill(plan, args, pointers)
+        return plan
+
+    def fill(self, plan: Plan, args: Sequence[Any], pointers: Sequence[int]) -> None:
+        """Fills in a plan that was made for arguments like `args`.
+
+        Args:
+            plan: the plan.
+            args: the kernel's arguments, in order.
+            pointers: the addresses of the arrays among them.
+
+        Raises:
+            LaunchError: a number does not fit, an address is not aligned, or arrays
+                overlap that must not.
+        """
         values = plan.values
         for (slot, _, alignment, name), pointer in zip(
             self._alignments, pointers, strict=True
@@ -218,14 +233,15 @@ class Launcher:
                     f"bytes, found {pointer:#x}"
                 )
             values[slot] = pointer
-        for slot, _, value in scalars:
-            values[slot] = value
+        for slot, position, name, pack in self._scalars:
+            values[slot] = pack(args[position], name)
         for first, second, low, high in plan.distances:
             if low < pointers[first] - pointers[second] < high:
                 raise self._overlap_error(args, pointers)
-        return plan
 
-    def _overlap_error(self, args: Sequence[Any], pointers: list[int]) -> LaunchError:
+    def _overlap_error(
+        self, args: Sequence[Any], pointers: Sequence[int]
+    ) -> LaunchError:
         """The error about arrays that overlap."""
         names = [name for _, _, _, name in self._alignments]
         spans = []
@@ -422,7 +438,7 @@ class Launcher:
             )
         if blocks is None:
             shapes = {position: info.shape for position, info in infos.items()}
-            scalars = {i: args[i].__index__() for i in self._grid_scalars}
+            scalars = {i: args[i].__index__() for i in self.grid_scalars}
             blocks = read_grid(
                 [evaluate(e, shapes, scalars) for e in self._grid], self.kernel
             )

@@ -100,7 +100,7 @@ def test_without_an_assembler_ptx_is_kept(cache, by, compilations, monkeypatch):
         lambda manifest, image: images.append(image) or image,
     )
     for _ in range(2):
-        assert scale().compile("sm_90a", T=tl.f32)._loaded
+        assert scale().compile("sm_90a", T=tl.f32).loaded
     assert len(compilations) == 1
     assert images[0] == images[1]
     assert b".entry scale" in images[0]
@@ -337,7 +337,7 @@ def add(X: tl.Tensor["N", "T"], Y: tl.Tensor["N", "T"]):
     Y[i] = tl.load(X[i], (256,)) + tl.load(Y[i], (256,))
 
 compiled = add.compile_for(*np.ones((2, 1000), np.float32), target="gfx942")
-assert compiled.binary and compiled.manifest["kernel"] == "add" and compiled._loaded
+assert compiled.binary and compiled.manifest["kernel"] == "add" and compiled.loaded
 
 import sys
 print(*sys.modules)

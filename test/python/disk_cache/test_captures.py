@@ -193,7 +193,7 @@ UNKNOWN = {
     "the time": "import time\ndef f(x):\n    return x + time.time()",
     "the environment": "import os\ndef f(x):\n    return x + len(os.environ)",
     "a file": "def f(x):\n    return x + len(open('/etc/hostname').read())",
-    "an open file": "import sys\nF = sys.stdin\ndef f(x):\n    return F",
+    "an open file": "F = open('/etc/hostname')\ndef f(x):\n    return F",
     "random numbers": "import random\ndef f(x):\n    return x + random.random()",
     "an import": "def f(x):\n    import config\n    return x + config.BLOCK",
     "a module as a value": "import math\ndef f(x):\n    m = math\n    return m.pi",

@@ -8,7 +8,7 @@ import pytest
 import tilews
 import tilews.language as tl
 from tilews import dispatch
-from tilews.cache import MakeCache
+from tilews._support.make_cache import MakeCache
 
 
 def in_threads(count, function):

@@ -278,7 +278,7 @@ def test_programs_of_the_current_directory_are_not_found(variables, folder, tmp_
 def test_kernels_are_copied_and_pickled_by_their_files(source):
     compiled = compiler.compile_file(source)
     assert copy.deepcopy(compiled) is compiled
-    for kernel in (compiled, compiled._loaded):
+    for kernel in (compiled, compiled.loaded):
         again = pickle.loads(pickle.dumps(kernel))
         assert isinstance(again, runtime.LoadedKernel)
         assert again.manifest == compiled.manifest

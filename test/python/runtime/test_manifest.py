@@ -93,7 +93,7 @@ def test_without_ptxas_there_is_ptx_and_no_figures(monkeypatch):
     ):
         _ = kernel.cubin
     assert kernel.manifest["resources"] is None
-    assert kernel._loaded._image == kernel.ptx.encode()
+    assert kernel.loaded._image == kernel.ptx.encode()
 
 
 def test_a_failing_ptxas_is_quoted_and_leaves_no_file(monkeypatch, tmp_path):
