@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import ir
 from ._support.chips import find_chip
+from ._support.compiler_options import CompilerOptions
 from ._support.make_cache import MakeCache
 from .bundles.jit_mode import check_call
-from .compiler import CompiledKernel, CompilerOptions, compile_kernel
+from .compiler import CompiledKernel, compile_kernel
 from .disk_cache.place import find_shortcut
 from .errors import CompileError, LanguageError
 from .frontend.source import captured_names

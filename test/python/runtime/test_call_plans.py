@@ -17,15 +17,15 @@ from tilews.runtime import LaunchError
 STEP = 2.0
 
 
-class Tensor:
+class FakeTensor:
     """A tensor of torch, as far as launches look at it."""
 
     next_address = 1 << 20
 
     def __init__(self, shape, dtype="float32", address=None, strides=None, device=0):
         if address is None:
-            address = Tensor.next_address
-            Tensor.next_address += 1 << 24
+            address = FakeTensor.next_address
+            FakeTensor.next_address += 1 << 24
         self.shape = tuple(shape)
         self.dtype = DTYPES[dtype]
         self.device = DEVICES[device]
@@ -40,7 +40,7 @@ class Tensor:
         return self._address
 
 
-Tensor.__module__ = "torch"
+FakeTensor.__module__ = "torch"
 
 
 class Named:
@@ -56,7 +56,7 @@ class Named:
 DTYPES = {name: Named(name) for name in ("float16", "float32")}
 
 
-class Device:
+class FakeDevice:
     """A device of torch."""
 
     type = "cuda"
@@ -65,7 +65,7 @@ class Device:
         self.index = index
 
 
-DEVICES = [Device(0), Device(1)]
+DEVICES = [FakeDevice(0), FakeDevice(1)]
 
 
 class Backend:
@@ -138,7 +138,7 @@ def make():
 def test_a_like_call_launches_with_its_own_addresses_and_numbers(backend, replayed):
     kernel = make()
     for factor in (1.5, 2.5, 3):
-        x, y = Tensor((8, 64)), Tensor((8, 64))
+        x, y = FakeTensor((8, 64)), FakeTensor((8, 64))
         kernel(x, y, None, factor, 8)
         grid, values, stream = backend.launches[-1]
         assert (grid, stream) == ((8, 1, 1), 7)
@@ -177,8 +177,8 @@ def test_another_call_goes_its_own_way(backend, replayed, change):
             key: change[key] for key in ("dtype", "strides", "device") if key in change
         }
         shape = change.get("shape", (8, 64))
-        x, y = (Tensor(shape, **tensor) for _ in range(2))
-        bias = Tensor(shape[1:]) if change.get("bias") else None
+        x, y = (FakeTensor(shape, **tensor) for _ in range(2))
+        bias = FakeTensor(shape[1:]) if change.get("bias") else None
         options = {
             key: change[key]
             for key in ("B", "threads", "target", "grid", "N")
@@ -206,7 +206,7 @@ def test_another_call_goes_its_own_way(backend, replayed, change):
 
 def test_globals_are_a_part_of_a_call(backend, replayed, monkeypatch):
     kernel = make()
-    x, y = Tensor((8, 64)), Tensor((8, 64))
+    x, y = FakeTensor((8, 64)), FakeTensor((8, 64))
     kernel(x, y, None, 1.5, 8)
     monkeypatch.setitem(globals(), "STEP", 3.0)
     kernel(x, y, None, 1.5, 8)
@@ -216,11 +216,11 @@ def test_globals_are_a_part_of_a_call(backend, replayed, monkeypatch):
 
 def test_a_like_call_is_checked(backend, replayed):
     kernel = make()
-    x, y = Tensor((8, 64)), Tensor((8, 64))
+    x, y = FakeTensor((8, 64)), FakeTensor((8, 64))
     kernel(x, y, None, 1.5, 8)
     wrong = {
-        "overlap": (x, Tensor((8, 64), address=x.data_ptr() + 64), None, 1.5, 8),
-        "aligned": (Tensor((8, 64), address=(1 << 40) + 4), y, None, 1.5, 8),
+        "overlap": (x, FakeTensor((8, 64), address=x.data_ptr() + 64), None, 1.5, 8),
+        "aligned": (FakeTensor((8, 64), address=(1 << 40) + 4), y, None, 1.5, 8),
         "'rows'": (x, y, None, 1.5, 2**40),
     }
     for message, arguments in wrong.items():
@@ -244,9 +244,9 @@ def test_lists_and_other_arrays_have_no_plans(backend, replayed):
             y += tl.load(X)
         Y[0] = y
 
-    y = Tensor((64,))
+    y = FakeTensor((64,))
     for count in (2, 3, 3):
-        total([Tensor((64,)) for _ in range(count)], y, grid=None)
+        total([FakeTensor((64,)) for _ in range(count)], y, grid=None)
     assert len(backend.launches) == 3
     assert replayed == []
     host = np.ones((8, 64), np.float32)
@@ -261,7 +261,7 @@ def test_threads_share_plans(backend, replayed):
     def work():
         try:
             for _ in range(200):
-                x, y = Tensor((8, 64)), Tensor((8, 64))
+                x, y = FakeTensor((8, 64)), FakeTensor((8, 64))
                 kernel(x, y, None, 1.5, 8)
         except Exception as error:
             errors.append(error)
@@ -282,6 +282,6 @@ def test_plans_are_bounded(backend, replayed, monkeypatch):
     for _ in range(2):
         for rows in range(1, 8):
             shape = (rows, 64)
-            kernel(Tensor(shape), Tensor(shape), None, 1.5, rows)
+            kernel(FakeTensor(shape), FakeTensor(shape), None, 1.5, rows)
         assert len(kernel._plans._families) <= 4
     assert len(backend.launches) == 14
