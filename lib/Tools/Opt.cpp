@@ -23,7 +23,7 @@
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"
 #include "tilews/Support/Files.h"
-#include "tilews/Support/ParserLimits.h"
+#include "tilews/Support/SourceFiles.h"
 #include "tilews/Version.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -80,18 +80,13 @@ static void registerStatistics() {
   });
 }
 
-/// What `MlirOptMain` does with a file, after a check that its parser can read
-/// it.
+/// What `MlirOptMain` does with a file, if its parser can read it.
 static mlir::LogicalResult run(llvm::StringRef input, llvm::StringRef output,
                                mlir::DialectRegistry &registry,
                                const mlir::MlirOptMainConfig &config) {
-  std::string error;
-  std::unique_ptr<llvm::MemoryBuffer> from = tilews::readInput(input, &error);
-  if (!from) {
-    llvm::errs() << error << "\n";
-    return mlir::failure();
-  }
-  if (failed(tilews::checkForParser(*from, config.inputSplitMarker())))
+  std::unique_ptr<llvm::MemoryBuffer> from =
+      tilews::readSource(input, registry, config.inputSplitMarker());
+  if (!from)
     return mlir::failure();
   if (output == "-")
     return mlir::MlirOptMain(llvm::outs(), std::move(from), registry, config);

@@ -23,8 +23,9 @@
 
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"
+#include "tilews/Support/Bytecode.h"
 #include "tilews/Support/Files.h"
-#include "tilews/Support/ParserLimits.h"
+#include "tilews/Support/SourceFiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -242,8 +243,9 @@ static bool replaceStandardInput(StringRef content) {
 }
 
 /// Checks the files of the command line. Upstream reads them itself: those that
-/// cannot be read a second time become the standard input.
-static LogicalResult checkFiles(MutableArrayRef<char *> arguments) {
+/// cannot be read a second time, and bytecode, become the standard input.
+static LogicalResult checkFiles(MutableArrayRef<char *> arguments,
+                                const DialectRegistry &registry) {
   static char standardInput[] = "-";
   bool isOutput = false;
   for (char *&argument : arguments) {
@@ -253,15 +255,12 @@ static LogicalResult checkFiles(MutableArrayRef<char *> arguments) {
       isOutput = path == "-o" || path == "--o";
       continue;
     }
-    std::string error;
-    std::unique_ptr<llvm::MemoryBuffer> file = tilews::readInput(path, &error);
-    if (!file) {
-      llvm::errs() << error << "\n";
+    std::unique_ptr<llvm::MemoryBuffer> file =
+        tilews::readSource(path, registry);
+    if (!file)
       return failure();
-    }
-    if (failed(tilews::checkForParser(*file)))
-      return failure();
-    if (llvm::sys::fs::is_regular_file(path))
+    if (llvm::sys::fs::is_regular_file(path) &&
+        !tilews::isBytecode(file->getBuffer()))
       continue;
     argument = standardInput;
     if (!replaceStandardInput(file->getBuffer())) {
@@ -339,10 +338,10 @@ static LogicalResult reduce(MutableArrayRef<char *> arguments,
 
 int tilewsReduceMain(int argc, char **argv) {
   SmallVector<char *> arguments = splitOutput(ArrayRef(argv, argc));
-  if (failed(checkFiles(MutableArrayRef(arguments).drop_front())))
-    return EXIT_FAILURE;
   DialectRegistry registry;
   tilews::registerAllDialects(registry);
+  if (failed(checkFiles(MutableArrayRef(arguments).drop_front(), registry)))
+    return EXIT_FAILURE;
   tilews::registerAllPasses();
   PassRegistration<ReduceKernelPass>();
   MLIRContext context(registry);
