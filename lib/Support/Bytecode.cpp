@@ -78,8 +78,8 @@ static void prepareToCrash(size_t size) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   prctl(PR_SET_DUMPABLE, 0); // no core file
-  // LLVM's fatal errors call `exit`, whose destructors wait for threads that are
-  // in the parent only. Ours is the first that runs.
+  // LLVM's fatal errors call `exit`, whose destructors wait for threads that
+  // are in the parent only. Ours is the first that runs.
   (void)std::atexit([] { _exit(EXIT_FAILURE); });
   if (int nowhere = open("/dev/null", O_RDWR); nowhere >= 0)
     for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
