@@ -36,10 +36,12 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Reducer/Tester.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
 #include <cstdio>
@@ -312,6 +314,10 @@ static LogicalResult reduce(MutableArrayRef<char *> arguments,
                  << folder << "'; make it first\n";
     return failure();
   }
+  if (llvm::sys::fs::is_directory(path)) {
+    llvm::errs() << "error: cannot write '" << path << "': it is a folder\n";
+    return failure();
+  }
   if (!llvm::sys::fs::is_regular_file(path))
     return run();
   SmallString<128> written;
@@ -336,7 +342,18 @@ static LogicalResult reduce(MutableArrayRef<char *> arguments,
   return success();
 }
 
+/// Upstream's tester ends the process if it cannot write a temporary file.
+[[noreturn]] static void endAtFatalError(void *, const char *reason, bool) {
+  llvm::errs() << "error: " << StringRef(reason).rtrim()
+               << "; is the disk full, or TMPDIR no folder?\n";
+  llvm::sys::RunInterruptHandlers(); // removes what was written
+  _exit(EXIT_FAILURE);
+}
+
 int tilewsReduceMain(int argc, char **argv) {
+  llvm::sys::PrintStackTraceOnErrorSignal(*argv);
+  tilews::ignoreFileSizeSignal();
+  llvm::install_fatal_error_handler(endAtFatalError);
   SmallVector<char *> arguments = splitOutput(ArrayRef(argv, argc));
   DialectRegistry registry;
   tilews::registerAllDialects(registry);

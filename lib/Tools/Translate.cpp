@@ -312,6 +312,7 @@ static LogicalResult translate(const Request &request) {
 
 int tilewsTranslateMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  ignoreFileSizeSignal();
   Options options;
   cl::HideUnrelatedOptions(options.category);
   cl::SetVersionPrinter(
