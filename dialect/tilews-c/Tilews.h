@@ -21,6 +21,10 @@ MLIR_CAPI_EXPORTED void tilewsRegisterAllDialects(MlirDialectRegistry registry);
 /// Registers all passes and pipelines, tilews' and upstream's.
 MLIR_CAPI_EXPORTED void tilewsRegisterAllPasses(void);
 
+/// Keeps the signal handlers of the process, as those of Python. LLVM replaces
+/// them with its first temporary file; after this call it does not.
+MLIR_CAPI_EXPORTED void tilewsKeepSignalHandlers(void);
+
 /// Returns the version of tilews, such as "0.1.0".
 MLIR_CAPI_EXPORTED MlirStringRef tilewsGetVersion(void);
 

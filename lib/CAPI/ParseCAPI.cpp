@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews-c/Parse.h"
+#include "tilews/Support/Bytecode.h"
 #include "tilews/Support/Files.h"
 #include "tilews/Support/ParserLimits.h"
 
@@ -38,10 +39,39 @@ static LogicalResult check(MLIRContext *context, StringRef text,
                    fault->message);
 }
 
-MlirModule tilewsModuleCreateParse(MlirContext context, MlirStringRef text) {
-  if (failed(check(unwrap(context), unwrap(text))))
+/// Returns a text, or other bytecode, that the parser can read. Null after an
+/// error.
+static std::unique_ptr<llvm::MemoryBuffer>
+prepare(MLIRContext *context, std::unique_ptr<llvm::MemoryBuffer> source) {
+  StringRef text = source->getBuffer(), name = source->getBufferIdentifier();
+  if (failed(check(context, text, name)))
+    return nullptr;
+  if (!isBytecode(text))
+    return source;
+  auto written = rewriteBytecode(text, context->getDialectRegistry());
+  if (!written) {
+    emitError(FileLineColLoc::get(context, name, 0, 0),
+              toString(written.takeError()));
+    return nullptr;
+  }
+  return std::move(*written);
+}
+
+/// Returns a module; null after an error.
+static MlirModule parse(MLIRContext *context,
+                        std::unique_ptr<llvm::MemoryBuffer> source) {
+  source = prepare(context, std::move(source));
+  if (!source)
     return {nullptr};
-  return mlirModuleCreateParse(context, text);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(source), llvm::SMLoc());
+  auto module = parseSourceFile<ModuleOp>(sources, context);
+  return MlirModule{module.release().getAsOpaquePointer()};
+}
+
+MlirModule tilewsModuleCreateParse(MlirContext context, MlirStringRef text) {
+  return parse(unwrap(context),
+               llvm::MemoryBuffer::getMemBufferCopy(unwrap(text), "-"));
 }
 
 MlirModule tilewsModuleCreateParseFromFile(MlirContext context,
@@ -52,20 +82,18 @@ MlirModule tilewsModuleCreateParseFromFile(MlirContext context,
     emitError(UnknownLoc::get(unwrap(context)), error);
     return {nullptr};
   }
-  if (failed(check(unwrap(context), file->getBuffer(), unwrap(path))))
-    return {nullptr};
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  auto module = parseSourceFile<ModuleOp>(sources, unwrap(context));
-  return MlirModule{module.release().getAsOpaquePointer()};
+  return parse(unwrap(context), std::move(file));
 }
 
 MlirOperation tilewsOperationCreateParse(MlirContext context,
                                          MlirStringRef text,
                                          MlirStringRef sourceName) {
-  if (failed(check(unwrap(context), unwrap(text), unwrap(sourceName))))
+  auto source = prepare(unwrap(context), llvm::MemoryBuffer::getMemBufferCopy(
+                                             unwrap(text), unwrap(sourceName)));
+  if (!source)
     return {nullptr};
-  return mlirOperationCreateParse(context, text, sourceName);
+  return mlirOperationCreateParse(context, wrap(source->getBuffer()),
+                                  sourceName);
 }
 
 MlirAttribute tilewsAttributeParseGet(MlirContext context, MlirStringRef text) {

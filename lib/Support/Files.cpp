@@ -91,9 +91,9 @@ std::unique_ptr<MemoryBuffer> tilews::readInput(StringRef path,
   return file;
 }
 
+void tilews::ignoreFileSizeSignal() { (void)std::signal(SIGXFSZ, SIG_IGN); }
+
 static Error write(raw_fd_ostream &os, StringRef path, StringRef content) {
-  // A file beyond the limit of the process is an error like a full disk.
-  (void)std::signal(SIGXFSZ, SIG_IGN);
   os << content;
   os.flush();
   std::error_code error = os.error();
@@ -103,7 +103,7 @@ static Error write(raw_fd_ostream &os, StringRef path, StringRef content) {
 
 Error tilews::writeFile(StringRef path, StringRef content) {
   if (path == "-")
-    return write(outs(), path, content);
+    return write(outs(), "the standard output", content);
   // Where a link leads nowhere, there is no old file.
   if (sys::fs::exists(path) ? !sys::fs::is_regular_file(path)
                             : sys::fs::is_symlink_file(path)) {

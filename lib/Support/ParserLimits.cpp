@@ -30,15 +30,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Support/ParserLimits.h"
+#include "tilews/Support/Bytecode.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/SourceMgr.h"
 
-using namespace mlir;
 using namespace tilews;
+using llvm::SmallVector, llvm::StringRef, llvm::StringLiteral;
 
 /// The nesting that is accepted: less than half of what overflows.
 static constexpr size_t kMaxNesting = 1024;
@@ -319,29 +318,7 @@ static std::optional<ParserFault> scanBytecode(StringRef bytes) {
 }
 
 std::optional<ParserFault> tilews::findParserFault(StringRef text) {
-  if (text.starts_with("ML\xefR"))
+  if (isBytecode(text))
     return scanBytecode(text);
   return TextScanner(text).scan();
-}
-
-LogicalResult tilews::checkForParser(const llvm::MemoryBuffer &file,
-                                     StringRef splitMarker) {
-  StringRef text = file.getBuffer();
-  SmallVector<StringRef> parts;
-  if (splitMarker.empty())
-    parts.push_back(text);
-  else
-    text.split(parts, splitMarker);
-  for (StringRef part : parts) {
-    std::optional<ParserFault> fault = findParserFault(part);
-    if (!fault)
-      continue;
-    llvm::SourceMgr sources;
-    sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(file),
-                               llvm::SMLoc());
-    auto place = llvm::SMLoc::getFromPointer(part.data() + fault->offset);
-    sources.PrintMessage(place, llvm::SourceMgr::DK_Error, fault->message);
-    return failure();
-  }
-  return success();
 }

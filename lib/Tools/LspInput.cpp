@@ -15,10 +15,19 @@
 // The server then reports an unregistered operation of this name. A message
 // that is itself nested too deeply is dropped.
 //
+// The server reads files of bytecode itself. It gets the URI of bytecode in
+// memory that was written anew, or that of a file which does not exist, because
+// its error has the name of the file:
+//
+//   file:///x.mlirbc   ->    file:///proc/self/fd/7
+//                      or    file:///x.mlirbc: the bytecode is damaged: ...
+//
 //===----------------------------------------------------------------------===//
 
 #include "LspInput.h"
 
+#include "tilews/Support/Bytecode.h"
+#include "tilews/Support/Files.h"
 #include "tilews/Support/ParserLimits.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -27,17 +36,23 @@
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
 #include <cstdio>
+#include <deque>
+#include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
 
 using namespace tilews;
 using llvm::StringRef;
 
+/// The files in memory that stay open.
+static constexpr size_t kMaxFiles = 64;
+
 namespace {
 class Filter {
 public:
-  Filter(int input, int output)
-      : input(fdopen(input, "r")), output(fdopen(output, "w")) {}
+  Filter(int input, int output, const mlir::DialectRegistry &registry)
+      : input(fdopen(input, "r")), output(fdopen(output, "w")),
+        registry(registry) {}
 
   /// Copies messages until the input ends.
   void run() {
@@ -105,7 +120,8 @@ private:
     }
     bool changed = method && params &&
                    ((*method == "textDocument/didOpen" && open(*params)) ||
-                    (*method == "textDocument/didChange" && change(*params)));
+                    (*method == "textDocument/didChange" && change(*params)) ||
+                    (*method == "mlir/convertFromBytecode" && read(*params)));
     if (!changed)
       return message;
     std::string text;
@@ -144,6 +160,55 @@ private:
     return true;
   }
 
+  /// Names a file that the server can read instead of the one that it should.
+  bool read(llvm::json::Object &params) {
+    llvm::json::Value *uri = params.get("uri");
+    llvm::json::Path::Root root;
+    llvm::lsp::URIForFile file;
+    if (!uri || !fromJSON(*uri, file, root))
+      return false;
+    std::string path = file.file().str();
+    if (llvm::Error error = copyToMemory(path))
+      path = file.file().str() + ": " + toString(std::move(error));
+    else
+      path = "/proc/self/fd/" + std::to_string(files.back());
+    auto replacement = llvm::lsp::URIForFile::fromFile(path);
+    if (!replacement) {
+      consumeError(replacement.takeError());
+      return false;
+    }
+    *uri = replacement->uri().str();
+    return true;
+  }
+
+  /// Adds a file in memory, with what is read instead of another one. The
+  /// server reads it later. It never has this many requests before it.
+  llvm::Error copyToMemory(StringRef path) {
+    std::string error;
+    std::unique_ptr<llvm::MemoryBuffer> content = readInput(path, &error);
+    if (!content)
+      return llvm::createStringError(error);
+    if (std::optional<ParserFault> fault =
+            findParserFault(content->getBuffer()))
+      return llvm::createStringError(fault->message);
+    if (isBytecode(content->getBuffer())) {
+      auto written = rewriteBytecode(content->getBuffer(), registry);
+      if (!written)
+        return written.takeError();
+      content = std::move(*written);
+    }
+    int file = memfd_create("bytecode", MFD_CLOEXEC);
+    if (file < 0)
+      return llvm::createStringError("cannot keep it in memory");
+    llvm::raw_fd_ostream(file, /*shouldClose=*/false) << content->getBuffer();
+    files.push_back(file);
+    if (files.size() > kMaxFiles) {
+      close(files.front());
+      files.pop_front();
+    }
+    return llvm::Error::success();
+  }
+
   /// Returns a text that the parser can read.
   static std::string replace(StringRef text) {
     std::optional<ParserFault> fault = findParserFault(text);
@@ -156,11 +221,13 @@ private:
   }
 
   std::FILE *input, *output;
+  const mlir::DialectRegistry &registry;
+  std::deque<int> files;
   llvm::StringMap<std::string> texts;
 };
 } // namespace
 
-bool tilews::filterLspInput() {
+bool tilews::filterLspInput(const mlir::DialectRegistry &registry) {
   int ends[2];
   int original = dup(STDIN_FILENO);
   if (original < 0 || pipe(ends) != 0 || dup2(ends[0], STDIN_FILENO) < 0)
@@ -168,8 +235,8 @@ bool tilews::filterLspInput() {
   close(ends[0]);
   // The server may end before its input does.
   std::signal(SIGPIPE, SIG_IGN);
-  std::thread([original, output = ends[1]] {
-    Filter(original, output).run();
+  std::thread([original, output = ends[1], &registry] {
+    Filter(original, output, registry).run();
   }).detach();
   return true;
 }

@@ -8,11 +8,16 @@
 #ifndef TILEWS_TOOLS_LSPINPUT_H
 #define TILEWS_TOOLS_LSPINPUT_H
 
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
 namespace tilews {
 
 /// Puts a filter before the standard input of this process, which replaces
-/// documents that would crash the parser. Returns false if there is no pipe.
-bool filterLspInput();
+/// documents and files that would crash the parser. Returns false if there is
+/// no pipe. The registry has to live as long as the process.
+bool filterLspInput(const mlir::DialectRegistry &registry);
 
 } // namespace tilews
 

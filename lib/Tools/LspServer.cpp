@@ -25,7 +25,7 @@
 int tilewsLspServerMain(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tilews::registerAllDialects(registry);
-  if (!tilews::filterLspInput()) {
+  if (!tilews::filterLspInput(registry)) {
     llvm::errs() << "error: cannot make a pipe for the input\n";
     return EXIT_FAILURE;
   }

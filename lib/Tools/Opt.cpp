@@ -23,7 +23,7 @@
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"
 #include "tilews/Support/Files.h"
-#include "tilews/Support/ParserLimits.h"
+#include "tilews/Support/SourceFiles.h"
 #include "tilews/Version.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -80,32 +80,29 @@ static void registerStatistics() {
   });
 }
 
-/// What `MlirOptMain` does with a file, after a check that its parser can read
-/// it.
+/// What `MlirOptMain` does with a file, if its parser can read it.
 static mlir::LogicalResult run(llvm::StringRef input, llvm::StringRef output,
                                mlir::DialectRegistry &registry,
                                const mlir::MlirOptMainConfig &config) {
-  std::string error;
-  std::unique_ptr<llvm::MemoryBuffer> from = tilews::readInput(input, &error);
-  if (!from) {
-    llvm::errs() << error << "\n";
+  std::unique_ptr<llvm::MemoryBuffer> from =
+      tilews::readSource(input, registry, config.inputSplitMarker());
+  if (!from)
     return mlir::failure();
-  }
-  if (failed(tilews::checkForParser(*from, config.inputSplitMarker())))
-    return mlir::failure();
-  if (output == "-")
-    return mlir::MlirOptMain(llvm::outs(), std::move(from), registry, config);
-  // A failure leaves the file as it was.
+  // A failure leaves the file as it was. What is printed comes in parts.
   std::string content;
   llvm::raw_string_ostream os(content);
-  if (failed(mlir::MlirOptMain(os, std::move(from), registry, config)))
+  bool isPrinted = output == "-";
+  mlir::LogicalResult result = mlir::MlirOptMain(
+      isPrinted ? static_cast<llvm::raw_ostream &>(llvm::outs()) : os,
+      std::move(from), registry, config);
+  if (failed(result) && !isPrinted)
     return mlir::failure();
   if (llvm::Error failure = tilews::writeFile(output, content)) {
     llvm::errs() << "error: cannot write " << toString(std::move(failure))
                  << "\n";
     return mlir::failure();
   }
-  return mlir::success();
+  return result;
 }
 
 int tilewsOptMain(int argc, char **argv) {
@@ -119,6 +116,7 @@ int tilewsOptMain(int argc, char **argv) {
 #endif
   registerStatistics();
   llvm::InitLLVM init(argc, argv);
+  tilews::ignoreFileSizeSignal();
   auto [input, output] = mlir::registerAndParseCLIOptions(
       argc, argv, "tilews pass driver\n", registry);
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();

@@ -23,8 +23,9 @@
 
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"
+#include "tilews/Support/Bytecode.h"
 #include "tilews/Support/Files.h"
-#include "tilews/Support/ParserLimits.h"
+#include "tilews/Support/SourceFiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -35,10 +36,12 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Reducer/Tester.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
 #include <cstdio>
@@ -242,8 +245,9 @@ static bool replaceStandardInput(StringRef content) {
 }
 
 /// Checks the files of the command line. Upstream reads them itself: those that
-/// cannot be read a second time become the standard input.
-static LogicalResult checkFiles(MutableArrayRef<char *> arguments) {
+/// cannot be read a second time, and bytecode, become the standard input.
+static LogicalResult checkFiles(MutableArrayRef<char *> arguments,
+                                const DialectRegistry &registry) {
   static char standardInput[] = "-";
   bool isOutput = false;
   for (char *&argument : arguments) {
@@ -253,15 +257,12 @@ static LogicalResult checkFiles(MutableArrayRef<char *> arguments) {
       isOutput = path == "-o" || path == "--o";
       continue;
     }
-    std::string error;
-    std::unique_ptr<llvm::MemoryBuffer> file = tilews::readInput(path, &error);
-    if (!file) {
-      llvm::errs() << error << "\n";
+    std::unique_ptr<llvm::MemoryBuffer> file =
+        tilews::readSource(path, registry);
+    if (!file)
       return failure();
-    }
-    if (failed(tilews::checkForParser(*file)))
-      return failure();
-    if (llvm::sys::fs::is_regular_file(path))
+    if (llvm::sys::fs::is_regular_file(path) &&
+        !tilews::isBytecode(file->getBuffer()))
       continue;
     argument = standardInput;
     if (!replaceStandardInput(file->getBuffer())) {
@@ -313,6 +314,10 @@ static LogicalResult reduce(MutableArrayRef<char *> arguments,
                  << folder << "'; make it first\n";
     return failure();
   }
+  if (llvm::sys::fs::is_directory(path)) {
+    llvm::errs() << "error: cannot write '" << path << "': it is a folder\n";
+    return failure();
+  }
   if (!llvm::sys::fs::is_regular_file(path))
     return run();
   SmallString<128> written;
@@ -337,12 +342,23 @@ static LogicalResult reduce(MutableArrayRef<char *> arguments,
   return success();
 }
 
+/// Upstream's tester ends the process if it cannot write a temporary file.
+[[noreturn]] static void endAtFatalError(void *, const char *reason, bool) {
+  llvm::errs() << "error: " << StringRef(reason).rtrim()
+               << "; is the disk full, or TMPDIR no folder?\n";
+  llvm::sys::RunInterruptHandlers(); // removes what was written
+  _exit(EXIT_FAILURE);
+}
+
 int tilewsReduceMain(int argc, char **argv) {
+  llvm::sys::PrintStackTraceOnErrorSignal(*argv);
+  tilews::ignoreFileSizeSignal();
+  llvm::install_fatal_error_handler(endAtFatalError);
   SmallVector<char *> arguments = splitOutput(ArrayRef(argv, argc));
-  if (failed(checkFiles(MutableArrayRef(arguments).drop_front())))
-    return EXIT_FAILURE;
   DialectRegistry registry;
   tilews::registerAllDialects(registry);
+  if (failed(checkFiles(MutableArrayRef(arguments).drop_front(), registry)))
+    return EXIT_FAILURE;
   tilews::registerAllPasses();
   PassRegistration<ReduceKernelPass>();
   MLIRContext context(registry);

@@ -20,7 +20,7 @@
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"
 #include "tilews/Support/Files.h"
-#include "tilews/Support/ParserLimits.h"
+#include "tilews/Support/SourceFiles.h"
 #include "tilews/Target/Compile.h"
 #include "tilews/Target/Promela.h"
 #include "tilews/Version.h"
@@ -277,16 +277,12 @@ static LogicalResult translate(const Request &request) {
                  << request.indexBitwidth << "\n";
     return failure();
   }
-  std::string error;
-  std::unique_ptr<llvm::MemoryBuffer> file = readInput(request.input, &error);
-  if (!file) {
-    llvm::errs() << "error: " << error << "\n";
-    return failure();
-  }
-  if (failed(checkForParser(*file)))
-    return failure();
   DialectRegistry registry;
   registerAllDialects(registry);
+  std::unique_ptr<llvm::MemoryBuffer> file =
+      readSource(request.input, registry);
+  if (!file)
+    return failure();
   registerAllPasses();
   MLIRContext context(registry);
   auto sources = std::make_shared<llvm::SourceMgr>();
@@ -316,6 +312,7 @@ static LogicalResult translate(const Request &request) {
 
 int tilewsTranslateMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  ignoreFileSizeSignal();
   Options options;
   cl::HideUnrelatedOptions(options.category);
   cl::SetVersionPrinter(

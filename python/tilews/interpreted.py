@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -148,7 +147,7 @@ def _as_number(value: Any, argument: Argument) -> int | float:
     """
     dtype = argument.dtype
     scalar_packer(dtype.mlir, dtype.is_unsigned)(value, argument.name)
-    return float(value) if dtype.is_float else operator.index(value)
+    return float(value) if dtype.is_float else int(value)
 
 
 def _as_numpy(array: Any, name: str) -> np.ndarray:

@@ -21,6 +21,11 @@ namespace tilews {
 std::unique_ptr<llvm::MemoryBuffer> readInput(llvm::StringRef path,
                                               std::string *error);
 
+/// Lets a file beyond the limit of the process be an error, like a full disk.
+/// By default it ends the process. LLVM's handlers of signals, which its first
+/// temporary file registers, do so too: they have to be registered before.
+void ignoreFileSizeSignal();
+
 /// Writes a file; "-" is stdout. A failure or a signal leaves the old file.
 llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content);
 

@@ -8,14 +8,9 @@
 #ifndef TILEWS_SUPPORT_PARSERLIMITS_H
 #define TILEWS_SUPPORT_PARSERLIMITS_H
 
-#include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
 #include <string>
-
-namespace llvm {
-class MemoryBuffer;
-} // namespace llvm
 
 namespace tilews {
 
@@ -28,11 +23,6 @@ struct ParserFault {
 /// Finds the first such place. In bytecode, only affine maps and sets are
 /// searched.
 std::optional<ParserFault> findParserFault(llvm::StringRef text);
-
-/// Prints an error at the first such place of a file. `splitMarker` separates
-/// texts that are parsed one by one, unless it is empty.
-mlir::LogicalResult checkForParser(const llvm::MemoryBuffer &file,
-                                   llvm::StringRef splitMarker = "");
 
 } // namespace tilews
 

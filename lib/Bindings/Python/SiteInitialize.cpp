@@ -21,4 +21,5 @@ NB_MODULE(_site_initialize_0, m) {
     tilewsRegisterAllDialects(registry);
   });
   tilewsRegisterAllPasses();
+  tilewsKeepSignalHandlers();
 }

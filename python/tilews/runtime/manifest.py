@@ -56,12 +56,26 @@ def read_manifest(path: pathlib.Path) -> Any:
 
     Raises:
         OSError: the file cannot be read.
-        LaunchError: it holds no JSON.
+        LaunchError: it holds no JSON, an object with two values for a key, or text that
+            cannot be printed.
     """
     try:
-        return json.loads(files.read_text(path))
+        read = json.loads(files.read_text(path), object_pairs_hook=_make_object)
+        # An escape may be half of a character.
+        json.dumps(read, ensure_ascii=False).encode()
+        return read
     except (ValueError, RecursionError) as error:
         raise LaunchError(f"{path} is no launch manifest: {error}") from None
+
+
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Python's parser would keep the last value of a key."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {show(twice)} is there twice")
+    return made
 
 
 def check_manifest(manifest: Any) -> None:

@@ -20,33 +20,46 @@ def scalar_packer(dtype: str, is_unsigned: bool = False) -> Callable[[Any, str],
     """The function from a scalar argument and its name to the bits of its parameter.
 
     It raises a LaunchError if the argument is no number, or one that the type does not
-    hold: nothing wraps around or becomes infinite. Only an integer of an unsigned type
-    has to be one without sign: others may be the bits of one.
+    hold: nothing wraps around or becomes infinite. Integers have a sign unless
+    `is_unsigned`; those of one bit are 0 and 1.
     """
     if dtype.startswith("i"):
-        return _pack_integer(64 if dtype == "index" else int(dtype[1:]), is_unsigned)
+        return _pack_integer(dtype, is_unsigned)
     return _pack_float(dtype)
 
 
-def _pack_integer(bits: int, is_unsigned: bool) -> Callable[[Any, str], int]:
-    lowest = 0 if is_unsigned else -(1 << max(bits - 1, 0))
-    highest = (1 << bits) - 1
-    kind = f"integer of {bits} bits" + " without sign" * is_unsigned
+def _pack_integer(dtype: str, is_unsigned: bool) -> Callable[[Any, str], int]:
+    bits = 64 if dtype == "index" else int(dtype[1:])
+    has_sign = bits > 1 and not is_unsigned
+    lowest = -(1 << (bits - 1)) if has_sign else 0
+    highest = (1 << (bits - has_sign)) - 1
+    kind = f"u{bits}" if is_unsigned else dtype
 
     def pack(value: Any, name: str) -> int:
+        number: int | None
         try:
             number = operator.index(value)
         except TypeError:
+            number = _as_bit(value)
+        if number is None:
             raise LaunchError(
                 f"argument '{name}': expected an integer, found {show(value)}"
-            ) from None
+            )
         if not lowest <= number <= highest:
             raise LaunchError(
-                f"argument '{name}': expected an {kind}, found {show(number)}"
+                f"argument '{name}': expected an integer from {lowest} to {highest} "
+                f"({kind}), found {show(number)}"
             )
-        return number & highest
+        return number & ((1 << bits) - 1)
 
     return pack
+
+
+def _as_bit(value: Any) -> int | None:
+    """A truth value of numpy as a number, which Python does not make of it."""
+    import numpy
+
+    return int(value) if isinstance(value, numpy.bool_) else None
 
 
 def _pack_float(dtype: str) -> Callable[[Any, str], int]:

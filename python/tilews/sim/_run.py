@@ -108,7 +108,7 @@ def run(
     ).inputs
     # The native module reports a wrong number of arguments.
     converted = [
-        _convert(index, arg, types[index] if index < len(types) else None)
+        _convert(kernel, index, arg, types[index] if index < len(types) else None)
         for index, arg in enumerate(args)
     ]
     if overlap := find_overlap(kernel, args):
@@ -272,13 +272,17 @@ def _check_block(block: list[int], grid: list[int] | None) -> None:
         )
 
 
-def _convert(index: int, arg: Any, declared: ir.Type | None) -> Any:
+def _convert(
+    kernel: ir.Operation, index: int, arg: Any, declared: ir.Type | None
+) -> Any:
     """An argument as the native module takes it."""
     if isinstance(arg, np.ndarray):
         return _convert_array(index, arg, declared)
-    if isinstance(declared, ir.FloatType):
+    if isinstance(declared, (ir.FloatType, ir.IntegerType, ir.IndexType)):
+        is_unsigned = "tile.unsigned" in get_attributes(kernel, index)
         try:
-            scalar_packer(str(declared))(arg, str(index))
+            pack = scalar_packer(str(declared), is_unsigned)
+            pack(arg, _get_name(kernel, index))
         except LaunchError as error:
             raise TypeError(str(error)) from None
     if isinstance(arg, (bool, np.bool_)):

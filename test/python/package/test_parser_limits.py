@@ -11,6 +11,8 @@ import pytest
 from tilews import ir
 
 BIN = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin"
+ROOT = Path(__file__).parents[3]
+FIXTURE = ROOT / "test/lit/Dialect/Tile/Inputs/bytecode-flip-3.mlirbc"
 DEEP = "is nested too deeply: the limit is 1024 brackets, operators or aliases"
 ARRAY = "the elements of an array attribute are i1, i8, i16, i32, i64, f32 or f64"
 DIGITS = "an integer has more than 5000 digits"
@@ -343,4 +345,28 @@ def test_the_language_server_survives_messages():
     server.send_text(b'{"params": ' + b"[" * 100000)
     server.send_text(b"nothing")
     assert server.open("module {\n}\n") == []
+    server.end()
+
+
+def test_the_language_server_survives_files(tmp_path):
+    """An editor shows bytecode by this request."""
+    content = bytearray(FIXTURE.read_bytes())
+    good, bad, deep = (tmp_path / name for name in ("good", "a bad file", "deep"))
+    good.write_bytes(content)
+    content[258] ^= 2
+    bad.write_bytes(content)
+    deep.write_text("[" * 10000)
+    server = Server()
+
+    def convert(path):
+        server.send("mlir/convertFromBytecode", {"uri": path.as_uri()}, id=5)
+        return server.receive()
+
+    text = convert(good)["result"]["output"]
+    assert "tile.flip" in text
+    message = convert(bad)["error"]["message"]
+    assert "a bad file: the bytecode is damaged: MLIR's reader" in message
+    assert "is nested too deeply" in convert(deep)["error"]["message"]
+    assert "No such file" in convert(tmp_path / "none")["error"]["message"]
+    assert all(convert(good)["result"]["output"] == text for _ in range(100))
     server.end()

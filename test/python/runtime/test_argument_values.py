@@ -13,6 +13,8 @@ from tilews import runtime, sim
 from tilews.runtime import LaunchError, arrays, cuda
 from tilews.runtime.scalars import scalar_packer
 
+I32 = "expected an integer from -2147483648 to 2147483647"
+I64 = "expected an integer from -9223372036854775808 to 9223372036854775807"
 A = buffer("A", shape=["M"], dtype="f32")
 KERNEL = make_manifest(
     [
@@ -20,26 +22,31 @@ KERNEL = make_manifest(
         {"name": "s", "kind": "scalar", "dtype": "f32"},
         {"name": "n", "kind": "scalar", "dtype": "i32"},
         {"name": "u", "kind": "scalar", "dtype": "i8", "unsigned": True},
+        {"name": "w", "kind": "scalar", "dtype": "i64"},
+        {"name": "v", "kind": "scalar", "dtype": "i64", "unsigned": True},
     ],
     grid=[1, 1, 1],
 )
 
 
 @tilews.kernel
-def scale(A: tl.Tensor["M", tl.f32], s: tl.f32, n: tl.i32, u: tl.u8):
+def scale(
+    A: tl.Tensor["M", tl.f32], s: tl.f32, n: tl.i32, u: tl.u8, w: tl.i64, v: tl.u64
+):
     x = tl.grid(1)
-    A[x] = tl.load(A[x], (64,)) * s + n.to(tl.f32) + u.to(tl.f32)
+    small = tl.load(A[x], (64,)) * s + n.to(tl.f32) + u.to(tl.f32)
+    A[x] = small + w.to(tl.f32) + v.to(tl.f32)
 
 
-def launch(s=1.0, n=1, u=0, grid=None, **array):
+def launch(s=1.0, n=1, u=0, w=0, v=0, grid=None, **array):
     """The values of a launch without a GPU."""
     array = FakeArray(**{"shape": (64,), "typestr": "<f4", **array})
-    return prepare(KERNEL, array, s, n, u, grid=grid)
+    return prepare(KERNEL, array, s, n, u, w, v, grid=grid)
 
 
-def interpret(s=1.0, n=1, u=0, grid=None, array=None):
+def interpret(s=1.0, n=1, u=0, w=0, v=0, grid=None, array=None):
     array = np.ones(64, np.float32) if array is None else array
-    scale(array, s, n, u, target="cpu", grid=grid)
+    scale(array, s, n, u, w, v, target="cpu", grid=grid)
     return array
 
 
@@ -55,11 +62,19 @@ def interpret(s=1.0, n=1, u=0, grid=None, array=None):
         ({"s": "1"}, "'s': expected a number, found '1'"),
         ({"s": 1j}, "'s': expected a number, found 1j"),
         ({"s": None}, "'s': expected a number, found None"),
-        ({"n": 2**32}, "'n': expected an integer of 32 bits, found 4294967296"),
-        ({"n": -(2**31) - 1}, "'n': expected an integer of 32 bits"),
-        ({"n": 10**5000}, "'n': expected an integer of 32 bits"),
-        ({"u": -1}, "'u': expected an integer of 8 bits without sign, found -1"),
-        ({"u": 256}, "'u': expected an integer of 8 bits without sign, found 256"),
+        ({"n": 2**31}, rf"'n': {I32} \(i32\), found 2147483648"),
+        ({"n": np.uint32(2**32 - 1)}, rf"'n': {I32} \(i32\), found 4294967295"),
+        ({"n": -(2**31) - 1}, f"'n': {I32}"),
+        ({"n": 10**5000}, f"'n': {I32}"),
+        ({"n": np.float32(1)}, r"'n': expected an integer, found np.float32\(1.0\)"),
+        ({"n": math.nan}, "'n': expected an integer, found nan"),
+        ({"u": -1}, r"'u': expected an integer from 0 to 255 \(u8\), found -1"),
+        ({"u": 256}, r"'u': expected an integer from 0 to 255 \(u8\), found 256"),
+        ({"w": 2**63}, rf"'w': {I64} \(i64\), found 9223372036854775808"),
+        ({"w": np.uint64(2**64 - 1)}, f"'w': {I64}"),
+        ({"w": -(2**63) - 1}, f"'w': {I64}"),
+        ({"v": 2**64}, r"'v': .* from 0 to 18446744073709551615 \(u64\), found 1844"),
+        ({"v": -1}, r"'v': .* from 0 to 18446744073709551615 \(u64\), found -1"),
         ({"n": 1.0}, r"'n': expected an integer, found 1\.0"),
         (
             {"grid": (1.5,)},
@@ -86,7 +101,9 @@ def test_refused_numbers(run, arguments, message):
         {"s": 3},
         {"n": np.array(3)},
         {"n": True},
-        {"n": 2**32 - 1},
+        {"n": 2**31 - 1},
+        {"w": -(2**63)},
+        {"v": np.uint64(2**64 - 1)},
         {"u": 255},
         {"grid": 1},
         {"grid": np.array([1, 1])},
@@ -103,14 +120,25 @@ def test_numbers_that_fit(run, arguments):
 
 def test_the_simulator_refuses_numbers_that_become_infinite():
     with pytest.raises(TypeError, match="expected a number that f32 holds"):
-        sim.run(scale.build(), "scale", [np.ones(64, np.float32), 1e39, 1, 1], (1,))
+        simulate(s=1e39)
+
+
+@pytest.mark.parametrize("name, value", [("n", 2**31), ("w", 2**63), ("u", -1)])
+def test_the_simulator_refuses_integers_that_wrap(name, value):
+    with pytest.raises(TypeError, match=f"'{name}': expected an integer from"):
+        simulate(**{name: value})
+
+
+def simulate(s=1.0, n=1, u=0, w=0, v=0):
+    array = np.ones(64, np.float32)
+    sim.run(scale.build(), "scale", [array, s, n, u, w, v], (1,))
 
 
 def test_manifests_say_which_integers_have_no_sign():
     for target in ("sm_90a", "gfx942"):
-        *signed, unsigned = scale.compile(target).manifest["arguments"]
-        assert not any("unsigned" in argument for argument in signed)
-        assert unsigned == {**unsigned, "dtype": "i8", "unsigned": True}
+        arguments = scale.compile(target).manifest["arguments"]
+        unsigned = [each["name"] for each in arguments if each.get("unsigned")]
+        assert unsigned == ["u", "v"]
 
 
 def test_defaults_of_integers_without_sign():
@@ -308,4 +336,4 @@ def test_bounds_beyond_index(stop):
 def test_grids_of_a_loaded_kernel():
     kernel = runtime.LoadedKernel(KERNEL, b"image")
     with pytest.raises(LaunchError, match="one to three integers"):
-        kernel(FakeArray((64,), "<f4"), 1.0, 1, 1, grid=(1.5,))
+        kernel(FakeArray((64,), "<f4"), 1.0, 1, 1, 1, 1, grid=(1.5,))

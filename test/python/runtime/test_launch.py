@@ -67,8 +67,9 @@ def test_plan_depends_on_shape_grid_and_the_scalars_of_the_grid():
     ("dtype", "value", "packed"),
     [
         ("i32", -1, 0xFFFFFFFF),
-        ("i8", 255, 255),
+        ("i8", -1, 255),
         ("i1", True, 1),
+        ("i1", np.True_, 1),
         ("i64", -(2**63), 1 << 63),
         ("f16", 1.0, 0x3C00),
         ("bf16", 1.0, 0x3F80),
@@ -155,7 +156,11 @@ REFUSED = {
     ),
     "packed": ([buffer("A", dtype="i4")], [FakeArray()], "arrays of i4 cannot be"),
     "integer": ([SCALAR], [1.5], "'n': expected an integer, found 1.5"),
-    "range": ([SCALAR], [256], "expected an integer of 8 bits, found 256"),
+    "range": (
+        [SCALAR],
+        [256],
+        r"expected an integer from -128 to 127 \(i8\), found 256",
+    ),
     "number": (
         [{"name": "x", "kind": "scalar", "dtype": "f32"}],
         ["one"],

@@ -133,6 +133,22 @@ def test_files_without_a_manifest(tmp_path, text):
         runtime.load(tmp_path / "k.cubin")
 
 
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ('"format"', '"block": [1, 1, 1], "format"', "the key 'block' is there twice"),
+        ('"name": "', r'"name": "\ud800', "surrogates not allowed"),
+    ],
+)
+def test_values_that_a_reader_could_take_for_others(tmp_path, old, new, message):
+    text = json.dumps(VALID)
+    assert old in text
+    (tmp_path / "k.cubin").write_bytes(b"")
+    (tmp_path / "k.json").write_text(text.replace(old, new, 1))
+    with pytest.raises(LaunchError, match=message):
+        runtime.load(tmp_path / "k.cubin")
+
+
 def test_later_edits_have_no_effect():
     manifest = json.loads(json.dumps(VALID))
     launcher = Launcher(manifest)

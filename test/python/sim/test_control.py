@@ -280,7 +280,11 @@ def test_numbers_of_numpy_are_scalars():
       %v = tensor.from_elements %x, %y, %z : tensor<3xf32>
       tile.store %v to %out : tensor<3xf32> to memref<3xf32>"""
     for b in (ml_dtypes.bfloat16(1.5), np.float32(1.5), 1.5):
-        args = [("b", "bf16", b), ("i", "i8", np.uint8(200)), ("t", "i1", np.True_)]
+        args = [
+            ("b", "bf16", b),
+            ("i", "i8 {tile.unsigned}", np.uint8(200)),
+            ("t", "i1", np.True_),
+        ]
         run(body, [*args, ("out", "memref<3xf32>", out)])
         assert out.tolist() == [1.5, 200, 1]
 

@@ -175,12 +175,25 @@ def test_sparse_metadata_has_ascending_places():
         ("memref<4x?xf32, strided<[9, 1]>>", np.zeros((4, 4), "f4"), "do not fit"),
         ("f32", np.zeros(1, "f4"), "expected"),
         ("tensor<4xf32>", 1.0, "a kernel takes memrefs and scalars"),
-        ("i32", 2.5, "expected an integer for 'i32'"),
-        ("i8", 256, "256 does not fit 'i8'"),
     ],
 )
 def test_argument_mismatch(type_, value, match):
     fails("", [("x", type_, value)], r"argument 0 of 'k': .*" + match)
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "match"),
+    [
+        ("i32", 2.5, "expected an integer, found 2.5"),
+        ("i8", 128, r"expected an integer from -128 to 127 \(i8\), found 128"),
+        ("i8 {tile.unsigned}", -1, r"from 0 to 255 \(u8\), found -1"),
+        ("index", 2**63, r"\(index\), found 9223372036854775808"),
+        ("i1", -1, r"expected an integer from 0 to 1 \(i1\), found -1"),
+    ],
+)
+def test_scalars_that_the_type_does_not_hold(type_, value, match):
+    with pytest.raises(TypeError, match="argument '0': .*" + match):
+        run("", [("x", type_, value)])
 
 
 def test_argument_attributes_are_checked():
