@@ -91,6 +91,11 @@ def test_loop_waits_for_loads_after_the_matmuls(chip):
     matmuls = places["matmul"]
     assert places["load"][0] < matmuls[0]
     assert places["load"][-1] < matmuls[len(matmuls) // 4]
+    assert not places["scratch"]
+    if chip == "gfx950":
+        # Loads write shared memory, and are waited for an iteration later.
+        assert len(places["wait"]) == 1 and not places["store"]
+        assert places["wait"][0] < places["load"][0]
+        return
     late = matmuls[len(matmuls) * 3 // 4 - 1]
     assert all(i > late for i in [*places["wait"], *places["store"]])
-    assert not places["scratch"]
