@@ -18,6 +18,7 @@
 #include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Layout/IntTuple.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "convert-tile"
@@ -38,6 +39,17 @@ static llvm::Expected<LdsDma> get(CopyOp copy,
   auto dest = cast<MemRefType>(copy.getDest().getType());
   return getWaveCopy(copy, getSharedLayout(dest),
                      lowering.maxVectors.at(copy)[0]);
+}
+
+/// Whether waves copy in the loop around `wait`.
+static bool copiesInLoop(CopyGroupWaitOp wait,
+                         function_ref<int64_t(Operation *)> count) {
+  auto loop = wait->getParentOfType<scf::ForOp>();
+  return loop && loop->walk([&](CopyOp copy) {
+                       return count(copy) > 0 ? WalkResult::interrupt()
+                                              : WalkResult::advance();
+                     })
+                     .wasInterrupted();
 }
 
 void tilews::collectWaveCopies(gpu::GPUFuncOp kernel,
@@ -62,6 +74,9 @@ void tilews::collectWaveCopies(gpu::GPUFuncOp kernel,
   kernel.walk([&](CopyGroupWaitOp wait) {
     int64_t younger = countYoungerCopies(wait, count);
     lowering.youngerCopies[wait] = younger;
+    if (wait.getPending() > 0 && younger == 0 && copiesInLoop(wait, count))
+      remarkAt(wait, "tile-inst-0007: wait for copies is for all of them: on a "
+                     "path to it, none is started after those that it is for");
     LDBG() << "wait for copies at " << wait.getLoc() << " leaves " << younger
            << " instructions in flight";
   });

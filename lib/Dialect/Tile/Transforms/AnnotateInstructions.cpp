@@ -74,6 +74,10 @@ struct KernelForm {
 };
 } // namespace
 
+/// The most bytes that the swizzle of a buffer permutes which a matmul of
+/// gfx950 reads.
+static constexpr int64_t kLargestAtom = 2048;
+
 /// Rejects cp.async unless the copy is made of vectors of 4, 8 or 16 bytes,
 /// aligned on both sides. The layout of the destination may not be known yet.
 /// Every layout keeps at least those elements together that row-major order
@@ -93,6 +97,12 @@ static void checkCpAsync(CopyOp copy, const TargetInfo &target,
         copy, layout, divisibility.getVectorElements(regions.front()));
     if (!waves)
       choice.reject(InstKind::CpAsync, llvm::toString(waves.takeError()));
+    else if (int64_t step = getNumThreads(copy) * waves->bytes;
+             copy.getDest().getType().getRank() > 1 && step % kLargestAtom)
+      choice.reject(InstKind::CpAsync, "its layout may permute " +
+                                           Twine(kLargestAtom) +
+                                           " bytes, and " + Twine(step) +
+                                           " are written at a time");
     return;
   }
   int64_t bits = getStorageBits(getElementType(copy.getSource()));

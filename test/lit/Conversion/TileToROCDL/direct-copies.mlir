@@ -99,4 +99,23 @@ gpu.module @kernels [#rocdl.target<chip = "gfx950">] {
     tile.copy %A[0, 0] to %as {tile.inst = #tile.inst<cp_async>} : memref<?x?xf16> to memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>, #smem>
     gpu.return
   }
+
+  // A guard may skip the copies of an iteration.
+  // CHECK-LABEL: llvm.func @guarded
+  // CHECK: rocdl.s.waitcnt 3952
+  gpu.func @guarded(%A: memref<?x?xf16> {tile.divisible = array<i64: 1, 8>}, %n: index, %c: i1) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %as = tile.alloc_shared {tile.offset = 0 : i64} : memref<16x64xf16, #smem>
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-remark @below {{tile-inst-0007: wait for copies is for all of them: on a path to it, none is started after those that it is for}}
+      tile.copy_group_wait {pending = 1 : i64}
+      tile.barrier
+      scf.if %c {
+        tile.copy %A[%i, 0] to %as {tile.inst = #tile.inst<cp_async>} : memref<?x?xf16> to memref<16x64xf16, #smem>
+      }
+      tile.commit_group
+    }
+    gpu.return
+  }
 }
