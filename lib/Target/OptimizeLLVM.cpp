@@ -7,8 +7,8 @@
 //
 // LLVM's usual pipeline for -O3, with a scalarizer before it and, after it,
 // passes that avoid faults of assemblers and code generators (SplitPairs.cpp,
-// WidenDivisions.cpp). One of its transformations is off, and its result is
-// checked.
+// WidenDivisions.cpp) and waits (SeparateCopies.cpp). One of its
+// transformations is off, and its result is checked.
 //
 // SimplifyCFG must not sink code that predecessors of a block share into a new
 // block. At the header of a loop it shares code of an iteration with code that
@@ -33,6 +33,7 @@
 #include "tilews/Target/OptimizeLLVM.h"
 
 #include "tilews/Target/LaneConvergence.h"
+#include "tilews/Target/SeparateCopies.h"
 #include "tilews/Target/SplitPairs.h"
 #include "tilews/Target/WidenDivisions.h"
 
@@ -123,11 +124,14 @@ Optimizer::Optimizer(llvm::TargetMachine &machine, const TargetInfo &target,
                                               llvm::ModulePassManager &passes,
                                               llvm::OptimizationLevel,
                                               llvm::ThinOrFullLTOPhase) {
-    if (isAMD)
+    if (isAMD) {
       passes.addPass(
           llvm::createModuleToFunctionPassAdaptor(WidenDivisionsPass()));
-    else
+      passes.addPass(
+          llvm::createModuleToFunctionPassAdaptor(SeparateCopiesPass()));
+    } else {
       passes.addPass(llvm::createModuleToFunctionPassAdaptor(SplitPairsPass()));
+    }
   });
   builder.registerModuleAnalyses(moduleAnalyses);
   builder.registerCGSCCAnalyses(callGraphAnalyses);

@@ -41,7 +41,9 @@ struct TargetInfo {
 
   bool isNVIDIA() const { return vendor == Vendor::NVIDIA; }
   bool isAMD() const { return vendor == Vendor::AMD; }
-  bool hasCpAsync() const { return isNVIDIA() && arch >= 80; }
+  /// Returns whether copies to shared memory run on while their threads go on:
+  /// cp.async, or on gfx950 loads that write 16 bytes of a lane directly.
+  bool hasCpAsync() const { return isNVIDIA() ? arch >= 80 : arch == 0x950; }
   /// Returns whether there are barriers in shared memory (mbarrier).
   bool hasMBarriers() const { return isNVIDIA() && arch >= 80; }
   /// Returns whether warpgroups can exchange registers (setmaxnreg).

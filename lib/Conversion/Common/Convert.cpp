@@ -355,6 +355,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
     return failure();
   collectMaxVectors(kernel, lowering);
   collectBounds(kernel, lowering);
+  collectWaveCopies(kernel, lowering);
   remarkUnscheduledLoops(kernel);
   remarkCutIndices(kernel, target.indexBitwidth);
   remarkClusters(kernel, target.info);
@@ -369,6 +370,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateAtomicPatterns(converter, lowering, patterns);
   populateGatherPatterns(converter, lowering, patterns);
   populateMemoryPatterns(converter, lowering, patterns);
+  populateCopyPatterns(converter, lowering, patterns);
   populateReductionPatterns(converter, lowering, patterns);
   populateScanPatterns(converter, lowering, patterns);
   populateConvertLayoutPatterns(converter, lowering, patterns);

@@ -178,8 +178,6 @@ private:
       words[m] = metadata->read(m);
     getTarget().emitMatmulStart(b);
     for (int64_t step = 0; step < op.getK() / mma.k; ++step) {
-      if (step > 0)
-        getTarget().emitMatmulStep(b, /*isRead=*/false);
       SmallVector<Value> rows, columns;
       for (int64_t m = 0; m < repeats.m; ++m)
         rows.push_back(pack(b, lhsElement, lhs->read(m, step)));
@@ -190,7 +188,7 @@ private:
       SmallVector<Value> rhsScales =
           readScales(b, scales[1].get(), repeats.n, step);
       if (step > 0)
-        getTarget().emitMatmulStep(b, /*isRead=*/true);
+        getTarget().emitMatmulStep(b);
       for (int64_t m = 0; m < repeats.m; ++m) {
         if (metadata) {
           operands.metadata = words[m][step / metadata->getStepsPerWord()];

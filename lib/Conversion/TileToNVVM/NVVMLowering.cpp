@@ -195,8 +195,8 @@ void NVVMLowering::emitCommitGroup(ImplicitLocOpBuilder &b) const {
   NVVM::CpAsyncCommitGroupOp::create(b);
 }
 
-void NVVMLowering::emitWaitGroup(ImplicitLocOpBuilder &b,
-                                 int64_t pending) const {
+void NVVMLowering::emitWaitGroup(ImplicitLocOpBuilder &b, int64_t pending,
+                                 int64_t) const {
   NVVM::CpAsyncWaitGroupOp::create(b, pending);
 }
 

@@ -28,8 +28,8 @@ public:
   void emitBarrier(mlir::ImplicitLocOpBuilder &b,
                    const ThreadGroup &threads) const override;
   void emitCommitGroup(mlir::ImplicitLocOpBuilder &b) const override;
-  void emitWaitGroup(mlir::ImplicitLocOpBuilder &b,
-                     int64_t pending) const override;
+  void emitWaitGroup(mlir::ImplicitLocOpBuilder &b, int64_t pending,
+                     int64_t younger) const override;
   void emitDrainCopies(mlir::ImplicitLocOpBuilder &b) const override;
   void emitProxyFence(mlir::ImplicitLocOpBuilder &b) const override;
   mlir::Value emitShuffleXor(mlir::ImplicitLocOpBuilder &b, mlir::Value value,

@@ -80,11 +80,49 @@ static void emitSharedWait(ImplicitLocOpBuilder &b, const TargetInfo &info) {
 
 void ROCDLLowering::emitBarrier(ImplicitLocOpBuilder &b,
                                 const ThreadGroup &) const {
-  // The fences say what is ordered. LLVM derives wait counters from them.
-  LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, "workgroup");
+  // The fences say what is ordered. LLVM derives wait counters from them. A
+  // release in a kernel with copies to shared memory would wait for all of
+  // these, also for those that fill other slots. On gfx950 there is nothing
+  // else to wait for but accesses to shared memory: the waves of a block share
+  // a cache.
+  LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release,
+                        info.hasCpAsync() ? "singlethread" : "workgroup");
   emitSharedWait(b, info);
   ROCDL::SBarrierOp::create(b);
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, "workgroup");
+}
+
+//===----------------------------------------------------------------------===//
+// Copies to shared memory
+//===----------------------------------------------------------------------===//
+
+/// Waits until at most `pending` loads of a wave are not complete, on gfx9.
+static void emitLoadWait(ImplicitLocOpBuilder &b, int64_t pending) {
+  // The counter has six bits. The other counters are at their largest values
+  // ("S_WAITCNT" in the "CDNA4" ISA).
+  constexpr int64_t most = 63, others = 0x0f70;
+  pending = std::min(pending, most);
+  ROCDL::SWaitcntOp::create(
+      b, b.getI32IntegerAttr(others | (pending & 15) | (pending >> 4) << 14));
+}
+
+void ROCDLLowering::emitDrainCopies(ImplicitLocOpBuilder &b) const {
+  emitLoadWait(b, 0);
+}
+
+// Accesses complete in order, so that a group is complete if no more are
+// pending than were started after it.
+void ROCDLLowering::emitWaitGroup(ImplicitLocOpBuilder &b, int64_t,
+                                  int64_t younger) const {
+  emitLoadWait(b, younger);
+}
+
+void ROCDLLowering::emitWaveCopy(ImplicitLocOpBuilder &b, Value dest,
+                                 Value source, int64_t bytes) const {
+  ROCDL::LoadToLDSOp::create(b, source, dest, b.getI32IntegerAttr(bytes),
+                             /*offset=*/b.getI32IntegerAttr(0),
+                             /*aux=*/b.getI32IntegerAttr(0), ArrayAttr(),
+                             ArrayAttr(), ArrayAttr());
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,6 +24,11 @@ public:
                          mlir::gpu::Dimension dim) const override;
   void emitBarrier(mlir::ImplicitLocOpBuilder &b,
                    const ThreadGroup &threads) const override;
+  void emitDrainCopies(mlir::ImplicitLocOpBuilder &b) const override;
+  void emitWaitGroup(mlir::ImplicitLocOpBuilder &b, int64_t pending,
+                     int64_t younger) const override;
+  void emitWaveCopy(mlir::ImplicitLocOpBuilder &b, mlir::Value dest,
+                    mlir::Value source, int64_t bytes) const override;
   mlir::Value emitShuffleXor(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                              int64_t mask) const override;
   mlir::Value emitShuffle(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
@@ -32,8 +37,7 @@ public:
                       mlir::Value lhs, mlir::Value rhs,
                       mlir::Value acc) const override;
   void emitMatmulStart(mlir::ImplicitLocOpBuilder &b) const override;
-  void emitMatmulStep(mlir::ImplicitLocOpBuilder &b,
-                      bool isRead) const override;
+  void emitMatmulStep(mlir::ImplicitLocOpBuilder &b) const override;
   std::unique_ptr<OperandReader>
   createOperandReader(mlir::ImplicitLocOpBuilder &b,
                       const SharedOperand &operand) const override;

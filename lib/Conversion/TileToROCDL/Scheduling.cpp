@@ -19,10 +19,8 @@
 //   mfma of step 1, reads of step 2
 //
 // Between two fences the reads of a step run while the step before multiplies.
-// On gfx950, whose mfma take half the time, the fence of a step comes
-// before its reads: the last step's region then also has the stores of the next
-// tile, with which LLVM mixes more of its mfma. The cycle model of
-// `tilews cycles` decided about both.
+// Copies of gfx950 that write shared memory directly are started where the
+// loads are. The cycle model of `tilews cycles` decided about this.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,8 +53,7 @@ void ROCDLLowering::emitMatmulStart(ImplicitLocOpBuilder &b) const {
     createFence(b, Passing::AllButGlobalLoads);
 }
 
-void ROCDLLowering::emitMatmulStep(ImplicitLocOpBuilder &b, bool isRead) const {
-  bool readsAhead = info.arch != 0x950;
-  if (info.hasMfma() && isRead == readsAhead)
+void ROCDLLowering::emitMatmulStep(ImplicitLocOpBuilder &b) const {
+  if (info.hasMfma())
     createFence(b, Passing::Nothing);
 }

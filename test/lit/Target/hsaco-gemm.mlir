@@ -15,8 +15,8 @@
 // GFX942: s_barrier
 // GFX942: ds_read2st64_b64
 // GFX942: v_mfma_f32_32x32x8_f16
-// GFX950: buffer_load_dwordx4
-// GFX950: ds_write_b128
+// GFX950: buffer_load_dwordx4 {{.*}} lds
+// GFX950-NOT: ds_write
 // GFX950: s_barrier
 // GFX950: ds_read_b128
 // GFX950: v_mfma_f32_32x32x16_f16

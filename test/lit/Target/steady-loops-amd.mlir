@@ -1,24 +1,35 @@
 // The steady loop of matmuls of 256x256x64 tiles with dynamic shapes, on eight waves, with
 // the right operand stored N x K (@nt) and K x N (@nn). No element is read on its own, no
 // register is copied to or from an accumulation register, and scratch memory is not used.
-// The loads of the next tile start with the first mfma. The waves wait for them in the
-// last step along K at the earliest: after 56 of 64 mfma, or 24 of 32 on gfx950.
+// The loads of the next tile start with the first mfma. On gfx942 the waves wait for them
+// in the last step along K at the earliest: after 56 of 64 mfma. On gfx950 the loads write
+// shared memory. The only wait of an iteration is before its loads, for those of earlier
+// iterations: with two slots for all of them, and with four slots (@deep) for all but those
+// of two iterations, each with three loads.
 // RUN: tilews-translate %s --chip=gfx942 --to=asm | %python %S/Inputs/steady_loop.py | FileCheck %s --check-prefixes=CHECK,GFX942
 // RUN: tilews-translate %s --chip=gfx950 --to=asm | %python %S/Inputs/steady_loop.py | FileCheck %s --check-prefixes=CHECK,GFX950
 
 // GFX942: nt: matrix instructions 64, before loads {{[0-7]}}, before waits {{5[6-9]|6[0-4]}}
-// GFX950: nt: matrix instructions 32, before loads 0, before waits {{2[4-9]|3[0-2]}}
-// CHECK-NEXT: narrow reads: 0
+// GFX950: nt: matrix instructions 32, before loads 0, before waits 0
+// GFX950-NEXT: pending: 0; loads before waits: 0
+// CHECK: narrow reads: 0
 // CHECK-NEXT: reads: 24
+// GFX942-NEXT: writes: 16
+// GFX950-NEXT: writes: 0
 // CHECK-NEXT: copies: 0
 // CHECK-NEXT: scratch: 0
 // GFX942: nn: matrix instructions 64, before loads {{[0-7]}}, before waits {{5[6-9]|6[0-4]}}
-// GFX950: nn: matrix instructions 32, before loads 0, before waits {{2[4-9]|3[0-2]}}
-// CHECK-NEXT: narrow reads: 0
+// GFX950: nn: matrix instructions 32, before loads 0, before waits 0
+// GFX950-NEXT: pending: 0; loads before waits: 0
+// CHECK: narrow reads: 0
 // GFX942-NEXT: reads: {{2[4-9]|3[0-2]}}
 // GFX950-NEXT: reads: 32
-// CHECK-NEXT: copies: 0
+// GFX950-NEXT: writes: 0
+// CHECK: copies: 0
 // CHECK-NEXT: scratch: 0
+// GFX950: deep: matrix instructions 8, before loads 0, before waits 0
+// GFX950-NEXT: pending: 6; loads before waits: 0
+// GFX950: writes: 0
 
 #grid = affine_map<()[s0, s1, s2, s3, s4, s5] -> (s3 ceildiv 256, s0 ceildiv 256)>
 #gridT = affine_map<()[s0, s1, s2, s3, s4, s5] -> (s2 ceildiv 256, s0 ceildiv 256)>
@@ -74,6 +85,26 @@ gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
     } {tile.num_stages = 2 : i32}
     %half = arith.truncf %d : tensor<256x256xf32> to tensor<256x256xf16>
     tile.store %half to %C[%row, %column] : tensor<256x256xf16> to memref<?x?xf16>
+    gpu.return
+  }
+
+  gpu.func @deep(%A: memref<?x?xf16> {tile.divisible = array<i64: 1, 8>}, %B: memref<?x?xf16> {tile.divisible = array<i64: 1, 8>}, %C: memref<256x128xf32>) kernel attributes {tile.threads = 512 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant dense<0.0> : tensor<256x128xf32>
+    %dim = memref.dim %A, %c1 : memref<?x?xf16>
+    %tiles = arith.ceildivsi %dim, %c32 : index
+    %as = tile.alloc_shared : memref<256x32xf16, #smem>
+    %bs = tile.alloc_shared : memref<128x32xf16, #smem>
+    %d = scf.for %i = %c0 to %tiles step %c1 iter_args(%acc = %zero) -> (tensor<256x128xf32>) {
+      %k = arith.muli %i, %c32 : index
+      tile.copy %A[0, %k] to %as : memref<?x?xf16> to memref<256x32xf16, #smem>
+      tile.copy %B[0, %k] to %bs : memref<?x?xf16> to memref<128x32xf16, #smem>
+      %next = tile.gemm %as, %bs, %acc {transpose_rhs} : memref<256x32xf16, #smem>, memref<128x32xf16, #smem> -> tensor<256x128xf32>
+      scf.yield %next : tensor<256x128xf32>
+    } {tile.num_stages = 4 : i32}
+    tile.store %d to %C[0, 0] : tensor<256x128xf32> to memref<256x128xf32>
     gpu.return
   }
 }

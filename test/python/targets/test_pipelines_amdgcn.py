@@ -11,7 +11,7 @@ import pytest
 import tilews
 import tilews.language as tl
 from kernels import pipelined_zoo
-from tilews.sim.amdgcn import launch
+from tilews.sim.amdgcn import POLICIES, launch
 
 CHIPS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 
@@ -28,10 +28,13 @@ def test_matches_interpreter(case, chip):
     assert ("tile.wait" in compiled.mlir("laid_out")) == piped
     assert compiled.resources["stack_bytes"] == 0
     assert not [m for m in compiled.messages if "tile-verify" in m]
-    launch(compiled, found)
-    for ours, wanted in zip(found, expected, strict=True):
-        if isinstance(wanted, np.ndarray):
-            np.testing.assert_allclose(ours, wanted, atol=case.tolerance)
+    # Direct copies write shared memory at any time until they are waited for.
+    for policy in POLICIES if chip == "gfx950" else ["random"]:
+        arrays = [a.copy() if isinstance(a, np.ndarray) else a for a in found]
+        launch(compiled, arrays, policy=policy)
+        for ours, wanted in zip(arrays, expected, strict=True):
+            if isinstance(wanted, np.ndarray):
+                np.testing.assert_allclose(ours, wanted, atol=case.tolerance)
 
 
 @tilews.kernel(threads=256)
@@ -91,6 +94,11 @@ def test_loop_waits_for_loads_after_the_matmuls(chip):
     matmuls = places["matmul"]
     assert places["load"][0] < matmuls[0]
     assert places["load"][-1] < matmuls[len(matmuls) // 4]
+    assert not places["scratch"]
+    if chip == "gfx950":
+        # Loads write shared memory, and are waited for an iteration later.
+        assert len(places["wait"]) == 1 and not places["store"]
+        assert places["wait"][0] < places["load"][0]
+        return
     late = matmuls[len(matmuls) * 3 // 4 - 1]
     assert all(i > late for i in [*places["wait"], *places["store"]])
-    assert not places["scratch"]

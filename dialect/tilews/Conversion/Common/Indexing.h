@@ -126,8 +126,10 @@ public:
   /// Lets the hardware check bounds, if the target and this access allow it:
   /// addresses are then those of a bounded pointer, and no access needs a
   /// guard. `startsInside` says that the region never begins at a negative
-  /// index of the buffer's first dimension.
-  void useBounds(const TargetLowering &target, bool startsInside);
+  /// index of the buffer's first dimension. Without `always` nothing changes if
+  /// no element can be outside.
+  void useBounds(const TargetLowering &target, bool startsInside,
+                 bool always = false);
   /// Returns whether the hardware checks bounds.
   bool hasBounds() const { return bounds.has_value(); }
   /// Returns the address of the element of register `value`, past the end of a
@@ -153,6 +155,12 @@ public:
   /// Drops all masks: the caller guarantees that the region lies in the buffer,
   /// and that the fragment has no register past its extents.
   void assumeInside();
+  /// Says for debug output who checks bounds.
+  llvm::StringRef describeChecks() const {
+    if (hasBounds())
+      return "checked by hardware";
+    return isAlwaysInside() ? "inside of the buffer" : "masked";
+  }
   /// Returns whether no register ever needs a mask.
   bool isAlwaysInside() const { return alwaysInside; }
   /// Returns whether the whole region lies in the buffer, an i1 that is the

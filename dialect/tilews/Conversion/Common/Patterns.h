@@ -16,6 +16,7 @@
 
 #include "tilews/Conversion/Common/Emit.h"
 #include "tilews/Dialect/Tile/IR/Kernel.h"
+#include "tilews/Layout/LdsDma.h"
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Transforms/DialectConversion.h"
@@ -59,15 +60,24 @@ struct LoweringContext {
     bool areChecked, startsInside;
   };
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<RegionBounds>> bounds;
+  /// The copies that become `emitWaveCopy`, and for each wait for groups of
+  /// copies the least number of those that a wave has started since.
+  llvm::DenseMap<mlir::Operation *, LdsDma> waveCopies;
+  llvm::DenseMap<mlir::Operation *, int64_t> youngerCopies;
 
-  /// Lets the hardware check the bounds of region `number` of `op` if it can.
-  void useBounds(mlir::Operation *op, unsigned number,
-                 RegionAccess &access) const {
+  /// Lets the hardware check the bounds of region `number` of `op` if it can;
+  /// with `always` even if none needs a check.
+  void useBounds(mlir::Operation *op, unsigned number, RegionAccess &access,
+                 bool always = false) const {
     auto found = bounds.find(op);
     if (found != bounds.end() && found->second[number].areChecked)
-      access.useBounds(target, found->second[number].startsInside);
+      access.useBounds(target, found->second[number].startsInside, always);
   }
 };
+
+/// Finds the copies that waves write linearly, and counts the instructions that
+/// waits leave in flight. Other asynchronous copies get a remark.
+void collectWaveCopies(mlir::gpu::GPUFuncOp kernel, LoweringContext &lowering);
 
 /// A conversion pattern with access to the context.
 template <typename OpT, typename BaseT = mlir::OpConversionPattern<OpT>>
@@ -146,6 +156,9 @@ void populateSmallTypePatterns(const TileTypeConverter &converter,
                                mlir::RewritePatternSet &patterns);
 /// Allocation, views, loads, stores, copies, gathers, scatters, atomics, scalar
 /// accesses, and barriers for all threads.
+void populateCopyPatterns(const TileTypeConverter &converter,
+                          LoweringContext &lowering,
+                          mlir::RewritePatternSet &patterns);
 void populateAtomicPatterns(const TileTypeConverter &converter,
                             LoweringContext &lowering,
                             mlir::RewritePatternSet &patterns);

@@ -103,10 +103,11 @@ public:
   /// Waits for the asynchronous copies this thread has started.
   virtual void emitDrainCopies(mlir::ImplicitLocOpBuilder &b) const {}
   /// Closes a group of asynchronous copies; waits for all but the last
-  /// `pending` groups.
+  /// `pending` groups. A wave has started at least `younger` instructions by
+  /// `emitWaveCopy` since the last of the groups that are waited for.
   virtual void emitCommitGroup(mlir::ImplicitLocOpBuilder &b) const {}
-  virtual void emitWaitGroup(mlir::ImplicitLocOpBuilder &b,
-                             int64_t pending) const {}
+  virtual void emitWaitGroup(mlir::ImplicitLocOpBuilder &b, int64_t pending,
+                             int64_t younger) const {}
   /// Orders this thread's shared memory writes before reads by other proxies.
   virtual void emitProxyFence(mlir::ImplicitLocOpBuilder &b) const {}
   /// Returns the 32-bit integer `value` of the lane whose number is this lane's
@@ -131,10 +132,9 @@ public:
                               const MmaOperands &op, mlir::Value lhs,
                               mlir::Value rhs, mlir::Value acc) const = 0;
   /// Tell the scheduler of the backend that a matmul starts, and a further step
-  /// of it along K, before the operands of the step are read and after that.
+  /// of it along K, whose operands were read.
   virtual void emitMatmulStart(mlir::ImplicitLocOpBuilder &b) const {}
-  virtual void emitMatmulStep(mlir::ImplicitLocOpBuilder &b,
-                              bool isRead) const {}
+  virtual void emitMatmulStep(mlir::ImplicitLocOpBuilder &b) const {}
   /// Returns a reader that uses instructions of the target (ldmatrix). Null if
   /// the operand must be read by ordinary loads.
   virtual std::unique_ptr<OperandReader>
@@ -160,6 +160,13 @@ public:
                              mlir::Value source, int64_t bytes,
                              mlir::Value predicate) const {
     llvm_unreachable("target has no asynchronous copies");
+  }
+  /// Copies `bytes` (4 or 16) of each lane to shared memory, asynchronously.
+  /// `source` is a bounded pointer. `dest` is the same in all lanes of a warp,
+  /// and lane l writes at `dest` plus l * `bytes`.
+  virtual void emitWaveCopy(mlir::ImplicitLocOpBuilder &b, mlir::Value dest,
+                            mlir::Value source, int64_t bytes) const {
+    llvm_unreachable("target has no copies of waves");
   }
   /// Returns `value`, an integer that all threads hold, where the target has
   /// scalar registers in one of these.

@@ -98,9 +98,10 @@ bool RegionAccess::canCountRows(bool startsInside) const {
          (ShapedType::isDynamic(rowBytes) || rowBytes >= 4);
 }
 
-void RegionAccess::useBounds(const TargetLowering &target, bool startsInside) {
-  if (shared || alwaysInside || dims.empty() || !indexType.isInteger(32) ||
-      !target.hasBoundedPointers())
+void RegionAccess::useBounds(const TargetLowering &target, bool startsInside,
+                             bool always) {
+  if (shared || (alwaysInside && !always) || dims.empty() ||
+      !indexType.isInteger(32) || !target.hasBoundedPointers())
     return;
   bounds.emplace();
   bounds->countsRows = canCountRows(startsInside);

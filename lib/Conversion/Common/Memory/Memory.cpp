@@ -1,20 +1,14 @@
-//===- Memory.cpp - Loads, stores and copies of tiles ---------------------===//
+//===- Memory.cpp - Loads and stores of tiles -----------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Shared buffers, and loads, stores and copies of tiles. A buffer is a pointer
+// Shared buffers, and loads and stores of tiles. A buffer is a pointer
 // into the arena at its planned offset. An access uses, in this order: matrix
 // instructions, for fragments whose layout holds 8x8 matrices; vectors as wide
 // as the layout, the memory layout and the alignment allow; single elements.
-//
-// A copy is a load and a store of a fragment that exists in registers only for
-// it, or cp.async if its vectors have 4, 8 or 16 bytes. The layout of the copy
-// spreads the region over all threads:
-//
-//   copy of 64 x 64 f16 by 128 threads: 4 vectors of 8 elements a thread
 //
 //===----------------------------------------------------------------------===//
 
@@ -129,13 +123,6 @@ struct SubviewPattern : TilePattern<SubviewOp> {
 // Fragments
 //===----------------------------------------------------------------------===//
 
-/// Describes an access for debug output.
-static StringRef describeMask(const RegionAccess &access) {
-  if (access.hasBounds())
-    return "checked by hardware";
-  return access.isAlwaysInside() ? "inside of the buffer" : "masked";
-}
-
 struct LoadPattern : TilePattern<LoadOp> {
   using TilePattern::TilePattern;
 
@@ -168,7 +155,7 @@ struct LoadPattern : TilePattern<LoadOp> {
     RegionAccess access =
         getAccess(b, op, adaptor, type, adaptor.getSource(), indexer);
     LDBG() << "vectors of " << access.getVectorElements() << ", "
-           << describeMask(access) << ": " << *op;
+           << access.describeChecks() << ": " << *op;
     rewriter.replaceOp(op, loadElements(b, access, indexer, fragment,
                                         converted.getElementType(),
                                         adaptor.getPadding()));
@@ -203,140 +190,12 @@ struct StorePattern : TilePattern<StoreOp> {
     RegionAccess access =
         getAccess(b, op, adaptor, type, adaptor.getDest(), indexer);
     LDBG() << "vectors of " << access.getVectorElements() << ", "
-           << describeMask(access) << ": " << *op;
+           << access.describeChecks() << ": " << *op;
     createGuarded(b, getOwnerPredicate(b, layout, threadId), [&] {
       storeFragment(b, access, indexer, adaptor.getValue());
     });
     rewriter.eraseOp(op);
     return success();
-  }
-};
-
-//===----------------------------------------------------------------------===//
-// Copies
-//===----------------------------------------------------------------------===//
-
-struct CopyPattern : TilePattern<CopyOp> {
-  using TilePattern::TilePattern;
-
-  LogicalResult
-  matchAndRewrite(CopyOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto sourceType = cast<MemRefType>(op.getSource().getType());
-    auto destType = cast<MemRefType>(op.getDest().getType());
-    TileRegion from = op.getSourceRegion(), to = op.getDestRegion();
-    SmallVector<int64_t> shape = from.getSqueezedSizes();
-    ArrayRef<int64_t> maxVectors = lowering.maxVectors.at(op);
-    int64_t bytes =
-        llvm::divideCeil(getElementBits(sourceType.getElementType()), 8);
-
-    FragmentLayout layout =
-        getCopyLayout(op, getNumThreads(op), maxVectors[0], maxVectors[1]);
-    Value threadId = getThreadId(b, op);
-    FragmentIndexer indexer(b, layout, shape, threadId);
-    ElementPlacement placement;
-    if (op.getRows())
-      placement.indices.push_back(
-          loadRows(b, op, adaptor.getRows(), indexer, threadId));
-    ElementPlacement destPlacement;
-    ElementPlacement &limited = op.limitsDest() ? destPlacement : placement;
-    limited.limit = adaptor.getLimit();
-    limited.limitDim = op.getLimitDim().value_or(0);
-    RegionAccess source(
-        b, sourceType, adaptor.getSource(),
-        splitOffsets(b, op.getStaticSourceOffsets(), adaptor.getSourceOffsets(),
-                     sourceType.getRank()),
-        from.sizes, maxVectors[0], indexer, std::move(placement));
-    RegionAccess dest(
-        b, destType, adaptor.getDest(),
-        splitOffsets(b, op.getStaticDestOffsets(), adaptor.getDestOffsets(),
-                     destType.getRank()),
-        to.sizes, maxVectors[1], indexer, std::move(destPlacement));
-    lowering.useBounds(op, 0, source);
-    lowering.useBounds(op, 1, dest);
-    int64_t vector =
-        std::min(source.getVectorElements(), dest.getVectorElements());
-    Type element = getTypeConverter()->convertType(sourceType.getElementType());
-    bool isAsync = hasInst(op, InstKind::CpAsync) && vector * bytes >= 4 &&
-                   vector * bytes <= 16;
-    LDBG() << (isAsync ? "cp.async" : "a load and a store") << " of " << vector
-           << " elements, source " << describeMask(source) << ", dest "
-           << describeMask(dest) << ": " << *op;
-    createGuarded(b, getOwnerPredicate(b, layout, threadId), [&] {
-      if (isAsync) {
-        copyAsync(b, source, dest, indexer, element, vector, vector * bytes);
-        return;
-      }
-      Value registers = loadFragment(b, source, indexer, element, Value());
-      storeFragment(b, dest, indexer, registers);
-    });
-    rewriter.eraseOp(op);
-    return success();
-  }
-
-  /// Loads the indices of the rows that a thread copies.
-  ElementPlacement::Indices loadRows(ImplicitLocOpBuilder &b, CopyOp op,
-                                     Value rows, const FragmentIndexer &indexer,
-                                     Value threadId) const {
-    int64_t dim = *op.getRowDim();
-    SmallVector<int64_t> sizes = op.getSourceRegion().sizes;
-    // The dimension of the fragment along which the rows are.
-    int64_t along = llvm::count_if(ArrayRef(sizes).take_front(dim),
-                                   [](int64_t size) { return size != 1; });
-    if (sizes[dim] == 1)
-      along = -1;
-    FragmentLayout layout = indexer.getLayout();
-    for (int64_t other = indexer.getRank() - 1; other >= 0; --other)
-      if (other != along)
-        layout = layout.dropDim(other);
-    SmallVector<int64_t> shape = {sizes[dim]};
-    FragmentIndexer places(b, layout, shape, threadId);
-    RegionAccess access(b, cast<MemRefType>(op.getRows().getType()), rows,
-                        SplitOffset(), shape, /*maxVector=*/1, places);
-    lowering.useBounds(op, 2, access);
-    Type element = getElementType(op.getRows());
-    Value outside = arith::ConstantOp::create(b, b.getIntegerAttr(element, -1));
-    SmallVector<Value> loaded =
-        loadRegisters(b, access, places, element, outside, 0,
-                      places.getNumValues(), !access.isAlwaysInside());
-    llvm::DenseMap<int64_t, Value> held;
-    for (auto [v, row] : llvm::enumerate(loaded))
-      held[places.getConstants(v)[0]] = row;
-    ElementPlacement::Indices indices = {dim, {}};
-    for (int64_t v = 0; v < indexer.getNumValues(); ++v)
-      indices.registers.push_back(
-          held.at(along < 0 ? 0 : indexer.getConstants(v)[along]));
-    return indices;
-  }
-
-  void copyAsync(ImplicitLocOpBuilder &b, RegionAccess &source,
-                 RegionAccess &dest, const FragmentIndexer &indexer,
-                 Type element, int64_t vector, int64_t bytes) const {
-    bool maskDest = !dest.isAlwaysInside();
-    createVersions(b, source, [&](bool masked) {
-      dest.enterBlock();
-      // If the buffer may end within a vector, elements are copied one by one.
-      bool uniform = (!masked || source.isMaskUniform(vector)) &&
-                     (!maskDest || dest.isMaskUniform(vector));
-      int64_t run = uniform ? vector : 1;
-      for (int64_t v = 0; v < indexer.getNumValues(); v += run) {
-        Value to = dest.getAddress(v);
-        Value inside = masked ? source.getMask(v) : Value();
-        createGuarded(b, maskDest ? dest.getMask(v) : Value(), [&] {
-          if (uniform) {
-            getTarget().emitAsyncCopy(b, to, source.getAddress(v), bytes,
-                                      inside);
-            return;
-          }
-          Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element));
-          Value loaded =
-              loadRegisters(b, source, indexer, element, zero, v, 1, masked)
-                  .front();
-          createStore(b, loaded, to, element, 1);
-        });
-      }
-    });
   }
 };
 
@@ -470,7 +329,8 @@ private:
     this->getTarget().emitCommitGroup(b);
   }
   void emit(ImplicitLocOpBuilder &b, CopyGroupWaitOp op) const {
-    this->getTarget().emitWaitGroup(b, op.getPending());
+    this->getTarget().emitWaitGroup(b, op.getPending(),
+                                    this->lowering.youngerCopies.lookup(op));
   }
   void emit(ImplicitLocOpBuilder &b, ProxyFenceOp) const {
     this->getTarget().emitProxyFence(b);
@@ -491,9 +351,8 @@ void tilews::populateMemoryPatterns(const TileTypeConverter &converter,
                                     LoweringContext &lowering,
                                     RewritePatternSet &patterns) {
   patterns.add<AllocSharedPattern, ViewPattern, SlotPattern, SubviewPattern,
-               LoadPattern, StorePattern, CopyPattern, ScalarLoadPattern,
-               ScalarStorePattern, DimPattern, CollapseShapePattern,
-               OrderPattern<CommitGroupOp>, OrderPattern<CopyGroupWaitOp>,
-               OrderPattern<ProxyFenceOp>, OrderPattern<BarrierOp>>(converter,
-                                                                    lowering);
+               LoadPattern, StorePattern, ScalarLoadPattern, ScalarStorePattern,
+               DimPattern, CollapseShapePattern, OrderPattern<CommitGroupOp>,
+               OrderPattern<CopyGroupWaitOp>, OrderPattern<ProxyFenceOp>,
+               OrderPattern<BarrierOp>>(converter, lowering);
 }

@@ -45,7 +45,8 @@ void CopyOp::getInstructionCandidates(const TargetInfo &target, int64_t,
   else if (rejected)
     rejected(InstKind::Tma,
              "the rows of the copy are at indices, and TMA copies boxes");
-  consider(InstKind::CpAsync, target.hasCpAsync(), isLoad, "cp.async",
+  consider(InstKind::CpAsync, target.hasCpAsync(), isLoad,
+           target.isAMD() ? "direct copies to LDS" : "cp.async",
            "from global to shared memory");
   candidates.push_back(InstKind::Simt);
 }

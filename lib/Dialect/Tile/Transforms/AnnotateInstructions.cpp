@@ -21,6 +21,7 @@
 #include "tilews/Dialect/Tile/Analysis/Memory/RowCopies.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/WaveCopy.h"
 #include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
@@ -73,14 +74,37 @@ struct KernelForm {
 };
 } // namespace
 
+/// The most bytes that the swizzle of a buffer permutes which a matmul of
+/// gfx950 reads.
+static constexpr int64_t kLargestAtom = 2048;
+
 /// Rejects cp.async unless the copy is made of vectors of 4, 8 or 16 bytes,
 /// aligned on both sides. The layout of the destination may not be known yet.
 /// Every layout keeps at least those elements together that row-major order
-/// does, so these are counted.
-static void checkCpAsync(CopyOp copy, Divisibility &divisibility,
+/// does, so these are counted. On AMD, whole waves must be able to write the
+/// tile directly.
+static void checkCpAsync(CopyOp copy, const TargetInfo &target,
+                         Divisibility &divisibility,
                          InstructionChoice &choice) {
   if (!llvm::is_contained(choice.candidates, InstKind::CpAsync))
     return;
+  if (target.isAMD()) {
+    SmallVector<AccessRegion> regions;
+    copy.getAccessRegions(regions);
+    SharedLayout layout =
+        getSharedLayout(cast<MemRefType>(copy.getDest().getType()));
+    llvm::Expected<LdsDma> waves = getWaveCopy(
+        copy, layout, divisibility.getVectorElements(regions.front()));
+    if (!waves)
+      choice.reject(InstKind::CpAsync, llvm::toString(waves.takeError()));
+    else if (int64_t step = getNumThreads(copy) * waves->bytes;
+             copy.getDest().getType().getRank() > 1 && step % kLargestAtom)
+      choice.reject(InstKind::CpAsync, "its layout may permute " +
+                                           Twine(kLargestAtom) +
+                                           " bytes, and " + Twine(step) +
+                                           " are written at a time");
+    return;
+  }
   int64_t bits = getStorageBits(getElementType(copy.getSource()));
   int64_t bytes = getCopyVectorElements(copy, divisibility) * bits / 8;
   if (bytes < 4)
@@ -112,7 +136,7 @@ static InstructionChoice getChoice(InstructionOpInterface op,
                               });
   if (auto copy = dyn_cast<CopyOp>(op.getOperation())) {
     checkTmaCopy(copy, divisibility, choice);
-    checkCpAsync(copy, divisibility, choice);
+    checkCpAsync(copy, target, divisibility, choice);
   }
   return choice;
 }

@@ -1,4 +1,4 @@
-//===- PeelPipelines.cpp - The last iteration of a pipeline ---------------===//
+//===- PeelPipelines.cpp - The last iterations of a pipeline --------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,6 +18,14 @@
 //
 //   for %i = .. to %end - %step { wait; %f = load; matmul; acquire; store %f }
 //   if %start < %end { wait; matmul }
+//
+// A copy that writes shared memory directly may be further ahead. Its guard
+// would have another effect: on AMD a wait counts the copies that were started
+// since, and a wait in a loop in which copies may be missing counts none. With
+// n slots the last n - 1 iterations are a loop of their own:
+//
+//   for %i = .. to %end - 2 * %step { wait; copy; matmul }
+//   for %i = max(.., ..) to %end { wait; matmul }
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,49 +52,70 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-ALWAYS_ENABLED_STATISTIC(numPeeled, "Loops whose last iteration was peeled");
+ALWAYS_ENABLED_STATISTIC(numPeeled, "Loops whose last iterations were peeled");
 
-/// Whether `bound` is the upper bound of `loop`, less its step.
-static bool isBeforeEnd(scf::ForOp loop, Value bound) {
-  if (auto difference = bound.getDefiningOp<arith::SubIOp>())
-    return difference.getLhs() == loop.getUpperBound() &&
-           isEqualConstantIntOrValue(difference.getRhs(), loop.getStep());
+/// Returns how many steps `bound` is before the upper bound of `loop`; 0 if it
+/// is not some number of steps before.
+static int64_t countStepsBeforeEnd(scf::ForOp loop, Value bound) {
+  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  if (auto difference = bound.getDefiningOp<arith::SubIOp>()) {
+    if (difference.getLhs() != loop.getUpperBound())
+      return 0;
+    if (isEqualConstantIntOrValue(difference.getRhs(), loop.getStep()))
+      return 1;
+    std::optional<int64_t> distance = getConstantIntValue(difference.getRhs());
+    return distance && step && *distance > 0 && *distance % *step == 0
+               ? *distance / *step
+               : 0;
+  }
   std::optional<int64_t> value = getConstantIntValue(bound);
   std::optional<int64_t> end = getConstantIntValue(loop.getUpperBound());
-  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
-  return value && end && step && *value == *end - *step;
+  if (!value || !end || !step || *value >= *end || (*end - *value) % *step)
+    return 0;
+  return (*end - *value) / *step;
 }
 
-/// Whether `op` contains a load from global memory, apart from inner loops.
+/// Whether `op` contains a load from global memory or a direct copy, apart from
+/// inner loops.
 static bool loadsFromGlobal(Operation *op) {
   auto walked = op->walk<WalkOrder::PreOrder>([](Operation *inner) {
     if (isa<LoopLikeOpInterface>(inner))
       return WalkResult::skip();
     auto load = dyn_cast<LoadOp>(inner);
     auto gather = dyn_cast<GatherOp>(inner);
-    bool isFound = (load && isGlobal(load.getSource().getType())) ||
+    bool isFound = (isa<CopyOp>(inner) && hasInst(inner, InstKind::CpAsync)) ||
+                   (load && isGlobal(load.getSource().getType())) ||
                    (gather && isGlobal(gather.getSource().getType()));
     return isFound ? WalkResult::interrupt() : WalkResult::advance();
   });
   return walked.wasInterrupted();
 }
 
-/// Returns the condition under which `loop` loads for its next iteration; null
-/// if there is none.
-static arith::CmpIOp findNextExists(scf::ForOp loop) {
+namespace {
+/// A condition under which a loop loads for a later iteration: that it is not
+/// one of the last `steps` iterations.
+struct LaterExists {
+  arith::CmpIOp compare;
+  int64_t steps;
+};
+} // namespace
+
+/// Returns the conditions under which `loop` loads for later iterations.
+static SmallVector<LaterExists> findConditions(scf::ForOp loop) {
+  SmallVector<LaterExists> found;
   if (loop.getUnsignedCmp())
-    return nullptr;
+    return found;
   for (auto compare : loop.getBody()->getOps<arith::CmpIOp>()) {
     if (compare.getPredicate() != arith::CmpIPredicate::slt ||
-        compare.getLhs() != loop.getInductionVar() ||
-        !isBeforeEnd(loop, compare.getRhs()))
+        compare.getLhs() != loop.getInductionVar())
       continue;
-    if (llvm::any_of(compare->getUsers(), [](Operation *user) {
+    int64_t steps = countStepsBeforeEnd(loop, compare.getRhs());
+    if (steps > 0 && llvm::any_of(compare->getUsers(), [](Operation *user) {
           return isa<scf::IfOp>(user) && loadsFromGlobal(user);
         }))
-      return compare;
+      found.push_back({compare, steps});
   }
-  return nullptr;
+  return found;
 }
 
 /// Replaces `branch` by the operations of one side.
@@ -116,14 +145,13 @@ static void resolve(RewriterBase &rewriter, arith::CmpIOp condition,
 }
 
 /// Returns the value of the induction variable in the last iteration of a loop
-/// that has one.
-static Value createLast(RewriterBase &rewriter, scf::ForOp loop) {
+/// that has one, and ends at `end`.
+static Value createLast(RewriterBase &rewriter, scf::ForOp loop, Value end) {
   Location loc = loop.getLoc();
   Value first = loop.getLowerBound();
   Value one = arith::ConstantOp::create(
       rewriter, loc, rewriter.getIntegerAttr(first.getType(), 1));
-  Value length =
-      arith::SubIOp::create(rewriter, loc, loop.getUpperBound(), first);
+  Value length = arith::SubIOp::create(rewriter, loc, end, first);
   length = arith::SubIOp::create(rewriter, loc, length, one);
   Value steps = arith::DivSIOp::create(rewriter, loc, length, loop.getStep());
   return arith::AddIOp::create(
@@ -131,16 +159,20 @@ static Value createLast(RewriterBase &rewriter, scf::ForOp loop) {
       arith::MulIOp::create(rewriter, loc, steps, loop.getStep()));
 }
 
-/// Splits the last iteration of `loop` off. `exists` is the condition that does
-/// not hold in it, and holds in all others.
-static void peel(RewriterBase &rewriter, scf::ForOp loop,
-                 arith::CmpIOp exists) {
+static Value createIsNotEmpty(RewriterBase &rewriter, scf::ForOp loop,
+                              Value end) {
+  return arith::CmpIOp::create(rewriter, loop.getLoc(),
+                               arith::CmpIPredicate::slt, loop.getLowerBound(),
+                               end);
+}
+
+/// Creates the last iteration after `loop`, if there is one.
+static void createOneMore(RewriterBase &rewriter, scf::ForOp loop,
+                          IRMapping &mapping) {
   Location loc = loop.getLoc();
   Value end = loop.getUpperBound();
   rewriter.setInsertionPoint(loop);
-  Value any = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
-                                    loop.getLowerBound(), end);
-  Value shorter = arith::SubIOp::create(rewriter, loc, end, loop.getStep());
+  Value any = createIsNotEmpty(rewriter, loop, end);
   rewriter.setInsertionPointAfter(loop);
   auto peeled = scf::IfOp::create(rewriter, loc, loop.getResultTypes(), any,
                                   /*addThenBlock=*/true, /*addElseBlock=*/true);
@@ -151,14 +183,67 @@ static void peel(RewriterBase &rewriter, scf::ForOp loop,
   rewriter.setInsertionPointToEnd(peeled.elseBlock());
   scf::YieldOp::create(rewriter, loc, loop.getResults());
   rewriter.setInsertionPointToEnd(peeled.thenBlock());
-  IRMapping mapping;
-  mapping.map(loop.getInductionVar(), createLast(rewriter, loop));
+  mapping.map(loop.getInductionVar(), createLast(rewriter, loop, end));
   mapping.map(loop.getRegionIterArgs(), loop.getResults());
   for (Operation &op : *loop.getBody())
     rewriter.clone(op, mapping);
-  resolve(rewriter, cast<arith::CmpIOp>(mapping.lookup(exists.getOperation())),
-          false);
-  resolve(rewriter, exists, true);
+}
+
+/// Creates a loop of the iterations that are left after `loop` if that ends at
+/// `shorter`.
+static void createOthers(RewriterBase &rewriter, scf::ForOp loop, Value shorter,
+                         IRMapping &mapping) {
+  Location loc = loop.getLoc();
+  rewriter.setInsertionPointAfter(loop);
+  auto others = cast<scf::ForOp>(rewriter.clone(*loop, mapping));
+  rewriter.replaceAllUsesWith(loop.getResults(), others.getResults());
+  rewriter.setInsertionPoint(others);
+  Value next = arith::AddIOp::create(
+      rewriter, loc, createLast(rewriter, loop, shorter), loop.getStep());
+  Value start = arith::SelectOp::create(
+      rewriter, loc, createIsNotEmpty(rewriter, loop, shorter), next,
+      loop.getLowerBound());
+  rewriter.modifyOpInPlace(others, [&] {
+    others.setLowerBound(start);
+    others.getInitArgsMutable().assign(loop.getResults());
+  });
+}
+
+/// Splits the last iterations of `loop` off: as many as the farthest of
+/// `conditions` is ahead. That one does not hold in them, and all hold in the
+/// others.
+static void peel(RewriterBase &rewriter, scf::ForOp loop,
+                 ArrayRef<LaterExists> conditions) {
+  Location loc = loop.getLoc();
+  int64_t most = 1;
+  for (const LaterExists &each : conditions)
+    most = std::max(most, each.steps);
+  rewriter.setInsertionPoint(loop);
+  Value distance = loop.getStep();
+  if (most > 1) {
+    std::optional<int64_t> step = getConstantIntValue(distance);
+    auto number =
+        rewriter.getIntegerAttr(distance.getType(), step ? most * *step : most);
+    Value count = arith::ConstantOp::create(rewriter, loc, number);
+    distance =
+        step
+            ? count
+            : arith::MulIOp::create(rewriter, loc, distance, count).getResult();
+  }
+  Value shorter =
+      arith::SubIOp::create(rewriter, loc, loop.getUpperBound(), distance);
+  IRMapping mapping;
+  if (most == 1)
+    createOneMore(rewriter, loop, mapping);
+  else
+    createOthers(rewriter, loop, shorter, mapping);
+  for (const LaterExists &each : conditions) {
+    Operation *compare = arith::CmpIOp(each.compare);
+    if (each.steps == most)
+      resolve(rewriter, cast<arith::CmpIOp>(mapping.lookup(compare)), false);
+  }
+  for (const LaterExists &each : conditions)
+    resolve(rewriter, each.compare, true);
   rewriter.modifyOpInPlace(loop, [&] { loop.setUpperBound(shorter); });
 }
 
@@ -166,20 +251,20 @@ void tile::peelPipelines(gpu::GPUFuncOp kernel) {
   // Inner loops come first. A loop around one of them stays as it is, so that
   // the code does not grow with each level.
   llvm::SmallPtrSet<Operation *, 8> around;
-  SmallVector<std::pair<scf::ForOp, arith::CmpIOp>> found;
+  SmallVector<std::pair<scf::ForOp, SmallVector<LaterExists>>> found;
   kernel.walk([&](scf::ForOp loop) {
-    arith::CmpIOp exists = findNextExists(loop);
-    if (!exists || around.contains(loop))
+    SmallVector<LaterExists> conditions = findConditions(loop);
+    if (conditions.empty() || around.contains(loop))
       return;
-    found.push_back({loop, exists});
+    found.push_back({loop, conditions});
     for (Operation *op = loop->getParentOp(); op != kernel;
          op = op->getParentOp())
       around.insert(op);
   });
   IRRewriter rewriter(kernel.getContext());
-  for (auto [loop, exists] : found) {
-    LDBG() << "loop at " << loop.getLoc() << " loses its last iteration";
-    peel(rewriter, loop, exists);
+  for (auto &[loop, conditions] : found) {
+    LDBG() << "loop at " << loop.getLoc() << " loses its last iterations";
+    peel(rewriter, loop, conditions);
   }
   numPeeled += found.size();
 }

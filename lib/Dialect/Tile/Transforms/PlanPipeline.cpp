@@ -55,6 +55,36 @@ void tile::emitPipelineRemark(const Refusal &refusal) {
     remark.attachNote(refusal.other->getLoc()) << "written here";
 }
 
+/// Sets `target` to that of `kernel` if it is an AMD GPU.
+static LogicalResult findAMDTarget(gpu::GPUFuncOp kernel,
+                                   std::optional<TargetInfo> &target) {
+  auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
+  if (!module || !module.getTargetsAttr())
+    return success();
+  FailureOr<TargetInfo> found = TargetInfo::get(kernel.getOperation());
+  if (failed(found))
+    return failure();
+  if (found->isAMD())
+    target = *found;
+  return success();
+}
+
+/// Lets registers hold the next tile of buffers that have one slot: a direct
+/// copy could start only after the last read of this tile.
+static void stageSingleSlots(ArrayRef<PipelinePlan> plans) {
+  for (const PipelinePlan &plan : plans)
+    for (const PipedBuffer &buffer : plan.getBuffers()) {
+      if (buffer.versions > 1)
+        continue;
+      for (Operation *writer : buffer.writers)
+        writer->walk([](CopyOp copy) {
+          if (hasInst(copy, InstKind::CpAsync))
+            copy->setAttr(TileDialect::kInst,
+                          InstKindAttr::get(copy.getContext(), InstKind::Simt));
+        });
+    }
+}
+
 LogicalResult tile::planPipelines(ArrayRef<scf::ForOp> loops) {
   if (loops.empty())
     return success();
@@ -72,6 +102,11 @@ LogicalResult tile::planPipelines(ArrayRef<scf::ForOp> loops) {
         PipelinePlan::isAnnotated(loop))
       forgetPlan(loop);
   }
+  std::optional<TargetInfo> target;
+  if (failed(findAMDTarget(kernel, target)))
+    return failure();
+  if (target)
+    stageSingleSlots(pipelines.getPlans());
   for (const PipelinePlan &plan : pipelines.getPlans()) {
     LDBG() << "loop at " << scf::ForOp(plan.getLoop()).getLoc()
            << " is planned: " << plan.getBuffers().size() << " buffers";
@@ -121,10 +156,13 @@ public:
     if (*llvm::max_element(asked) < kMostStagedSlots)
       return;
     PipelineNeeds two = getNeeds(kMostStagedSlots);
-    if (keepsUnitBusy(kernel, target, two, one))
-      return explainTwo(two);
-    limit(1);
-    explainOne(one, two);
+    if (!keepsUnitBusy(kernel, target, two, one)) {
+      limit(1);
+      return explainFewer(1, one, two);
+    }
+    if (isDirect)
+      return deepen(two);
+    explainTwo(two);
   }
 
 private:
@@ -143,8 +181,11 @@ private:
     limit(stages);
     KernelPipelines pipelines(kernel, loops);
     planned.clear();
-    for (const PipelinePlan &plan : pipelines.getPlans())
+    isDirect = true;
+    for (const PipelinePlan &plan : pipelines.getPlans()) {
       planned.insert(plan.getLoop());
+      isDirect &= llvm::all_of(plan.getBuffers(), isFilledDirectly);
+    }
     return getPipelineNeeds(kernel, target, pipelines);
   }
 
@@ -152,11 +193,15 @@ private:
   /// with the start of its remark.
   void explain(int64_t slots, function_ref<void(InFlightDiagnostic &)> fn);
 
+  /// Adds slots to two that need `needs`, while the unit stays as busy.
+  void deepen(PipelineNeeds needs);
+
   /// Removes stages and orders by hand, which ask for too many slots. Returns
   /// whether there are any.
   bool dropStagesByHand();
   void giveUp(const PipelineNeeds &one);
-  void explainOne(const PipelineNeeds &one, const PipelineNeeds &two);
+  void explainFewer(int64_t slots, const PipelineNeeds &few,
+                    const PipelineNeeds &more);
   void explainTwo(const PipelineNeeds &two);
 
   gpu::GPUFuncOp kernel;
@@ -164,8 +209,10 @@ private:
   SmallVector<scf::ForOp> loops;
   /// The stages that the loops ask for.
   SmallVector<int64_t> asked;
-  /// The loops that have a pipeline with the last limit.
+  /// The loops that have a pipeline with the last limit, and whether copies
+  /// fill all of their buffers directly.
   llvm::SmallPtrSet<Operation *, 4> planned;
+  bool isDirect = false;
 };
 } // namespace
 
@@ -207,19 +254,31 @@ void DepthChoice::explain(int64_t slots,
   }
 }
 
-void DepthChoice::explainOne(const PipelineNeeds &one,
-                             const PipelineNeeds &two) {
-  explain(1, [&](InFlightDiagnostic &remark) {
-    if (two.blocks == 0)
-      remark << "with 2 slots, the kernel needs " << two.sharedBytes
-             << " bytes of shared memory, and " << target.chip << " has "
-             << target.maxSharedBytes << " for a block";
+void DepthChoice::deepen(PipelineNeeds needs) {
+  int64_t most = *llvm::max_element(asked);
+  for (int64_t slots = kMostStagedSlots; slots < most; ++slots) {
+    PipelineNeeds more = getNeeds(slots + 1);
+    if (!keepsUnitBusy(kernel, target, more, needs)) {
+      limit(slots);
+      return explainFewer(slots, needs, more);
+    }
+    needs = more;
+  }
+}
+
+void DepthChoice::explainFewer(int64_t slots, const PipelineNeeds &few,
+                               const PipelineNeeds &more) {
+  explain(slots, [&](InFlightDiagnostic &remark) {
+    remark << "with " << slots + 1 << " slots, the kernel needs "
+           << more.sharedBytes << " bytes of shared memory, and "
+           << target.chip;
+    if (more.blocks == 0)
+      remark << " has " << target.maxSharedBytes << " for a block";
     else
-      remark << "with 2 slots, the kernel needs " << two.sharedBytes
-             << " bytes of shared memory, and " << target.chip << " runs "
-             << two.blocks << " of its blocks at a time; with 1 slot it needs "
-             << one.sharedBytes << " bytes, and " << target.chip << " runs "
-             << one.blocks;
+      remark << " runs " << more.blocks << " of its blocks at a time; with "
+             << slots << (slots == 1 ? " slot" : " slots") << " it needs "
+             << few.sharedBytes << " bytes, and " << target.chip << " runs "
+             << few.blocks;
   });
 }
 
@@ -234,13 +293,10 @@ void DepthChoice::explainTwo(const PipelineNeeds &two) {
 /// Gives the loops of a kernel for an AMD GPU as many stages as there should be
 /// slots.
 static LogicalResult chooseDepth(gpu::GPUFuncOp kernel) {
-  auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
-  if (!module || !module.getTargetsAttr())
-    return success();
-  FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
-  if (failed(target))
+  std::optional<TargetInfo> target;
+  if (failed(findAMDTarget(kernel, target)))
     return failure();
-  if (target->isAMD())
+  if (target)
     DepthChoice(kernel, *target).run();
   return success();
 }

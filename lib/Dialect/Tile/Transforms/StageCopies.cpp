@@ -14,6 +14,8 @@
 //   wait(1) acquire(0) copy(0) commit(0) gemm(1) release(1)
 //     -> wait(1) load(0) gemm(1) release(1) acquire(0) store(0) commit(0)
 //
+// Direct copies of gfx950 (`cp_async`) are left alone.
+//
 // Both steps belong to one stage, so the fragment and the guards around a copy
 // are values of the same iteration. A guard is computed once: the part with the
 // loads yields the conditions in it, and the part with the stores uses them.
@@ -164,7 +166,8 @@ void CopyStaging::findCandidates() {
     if (!attr || attr.getInt() >= last)
       return WalkResult::advance();
     if (auto copy = dyn_cast<CopyOp>(op))
-      if (isGlobal(copy.getSource().getType()) && isShared(copy.getDest()))
+      if (isGlobal(copy.getSource().getType()) && isShared(copy.getDest()) &&
+          !hasInst(op, InstKind::CpAsync))
         candidates[op] = attr.getInt();
     if (auto store = dyn_cast<StoreOp>(op); store && isShared(store.getDest()))
       addLoads(store, attr.getInt());

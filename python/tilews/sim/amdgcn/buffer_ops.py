@@ -142,7 +142,7 @@ class BufferCompiler:
         if width is None:
             return None
         size = width.size
-        get_places = self._get_places(inst, operands[1:], size)
+        get_places = self.get_places(inst, operands[1:], size)
         registers = list(range(data.first, data.first + max(size // 4, 1)))
 
         def make(wave: Wave) -> Access:
@@ -172,7 +172,7 @@ class BufferCompiler:
         atomic = Atomic.parse(inst, operands)
         if atomic is None:
             return None
-        get_places = self._get_places(inst, operands[1:], atomic.size, parts=False)
+        get_places = self.get_places(inst, operands[1:], atomic.size, parts=False)
         registers = atomic.result
         width = Width(atomic.size, signed=False, half=False, high=False)
 
@@ -194,7 +194,7 @@ class BufferCompiler:
 
         return make
 
-    def _get_places(
+    def get_places(
         self,
         inst: MachineInstruction,
         operands: list[Operand],

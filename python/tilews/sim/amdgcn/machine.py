@@ -257,7 +257,8 @@ class Simulator:
         halves = [inst] + ([inst.second] if inst.second else [])
         operands = [Operand(text) for half in halves for text in half.operands]
         arriving: list[int] = []
-        if inst.name.startswith(("global_load_", "buffer_load_")):
+        is_copy = "lds" in inst.modifiers
+        if inst.name.startswith(("global_load_", "buffer_load_")) and not is_copy:
             # Loads arrive in order: the later one has the last word.
             arriving = operands.pop(0).vectors
         elif "_load_" in inst.name and "d16" in inst.name:

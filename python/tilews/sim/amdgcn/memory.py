@@ -94,6 +94,9 @@ class GlobalMemory:
 class SharedMemory:
     """A block's shared memory; reads of unwritten bytes are errors.
 
+    So are accesses to bytes that a load from global memory will write, until a wait
+    has completed the load.
+
     Accesses need no alignment: ROCm enables unaligned accesses, and LLVM merges
     accesses accordingly.
     """
@@ -101,6 +104,26 @@ class SharedMemory:
     def __init__(self, size: int) -> None:
         self.data = np.zeros(size, np.uint8)
         self.written = np.zeros(size + 3, bool)
+        #: Bytes that copies write which are not complete.
+        self._pending = np.zeros(size, bool)
+
+    def begin_copy(self, addresses: np.ndarray, size: int) -> None:
+        """Marks bytes that a load will write."""
+        self._pending[self._get_settled(addresses, size)] = True
+
+    def end_copy(self, addresses: np.ndarray, size: int) -> None:
+        self._pending[self._get_places(addresses, size)] = False
+
+    def _get_settled(self, addresses: np.ndarray, size: int) -> np.ndarray:
+        """The places of an access, to which no copy is pending."""
+        places = self._get_places(addresses, size)
+        pending = self._pending[places]
+        if pending.any():
+            raise MachineError(
+                f"shared byte {places[pending][0]} is accessed, but a copy to it is "
+                "not waited for"
+            )
+        return places
 
     def _get_places(self, addresses: np.ndarray, size: int) -> np.ndarray:
         offsets = addresses.astype(np.int64)
@@ -112,7 +135,7 @@ class SharedMemory:
 
     def load(self, addresses: np.ndarray, size: int) -> np.ndarray:
         """Bytes at each address, shape (n, size)."""
-        places = self._get_places(addresses, size)
+        places = self._get_settled(addresses, size)
         # LLVM reads whole words even if it needs a part of them only.
         words = places // 4 * 4
         known = np.any([self.written[words + i] for i in range(4)], axis=0)
@@ -122,6 +145,12 @@ class SharedMemory:
         return self.data[places]
 
     def store(self, addresses: np.ndarray, data: np.ndarray) -> None:
-        places = self._get_places(addresses, data.shape[1])
+        self._set(self._get_settled(addresses, data.shape[1]), data)
+
+    def land(self, addresses: np.ndarray, data: np.ndarray) -> None:
+        """Writes what a copy has loaded."""
+        self._set(self._get_places(addresses, data.shape[1]), data)
+
+    def _set(self, places: np.ndarray, data: np.ndarray) -> None:
         self.data[places] = data
         self.written[places] = True

@@ -9,6 +9,7 @@ import numpy as np
 from ...layout import bank_conflicts
 from .atomic_ops import Atomic
 from .buffer_ops import BufferCompiler
+from .direct_copies import compile_copy
 from .disassembly import MachineError, MachineInstruction
 from .memory import GlobalMemory, SharedMemory
 from .queues import Access, AccessQueues, Width, get, nothing, put
@@ -43,6 +44,8 @@ class MemoryCompiler:
         """The function of `inst`; None if the instruction is unknown."""
         operands = [Operand(text) for text in inst.operands]
         if inst.name.startswith("buffer_"):
+            if "lds" in inst.modifiers:
+                return self._direct_copy(inst, operands)
             self._check(inst, ("offset", "offen", "idxen"))
             return self.buffers.compile(inst, operands, self.queues)
         match = re.fullmatch(r"ds_read_b64_tr_b(8|16)", inst.name)
@@ -291,6 +294,18 @@ class MemoryCompiler:
             self.queues[wave.index].issue("ds", access)
 
         return step
+
+    def _direct_copy(
+        self, inst: MachineInstruction, operands: list[Operand]
+    ) -> Step | None:
+        """A load that writes shared memory."""
+        self._check(inst, ("offset", "offen", "idxen", "lds"))
+        make = compile_copy(
+            inst, operands, self.chip, self.buffers, lambda: self.shared
+        )
+        if make is None:
+            return None
+        return lambda wave: self.queues[wave.index].issue("vm", make(wave))
 
     def _transposed(
         self, inst: MachineInstruction, size: int, operands: list[Operand]

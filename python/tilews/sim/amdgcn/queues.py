@@ -2,7 +2,8 @@
 
 An access is issued, performed and completed. Accesses are performed in the order of
 issue, at a time that the policy chooses. The wait that orders an access completes it;
-its registers can be used only afterwards.
+its registers can be used only afterwards. A load that writes shared memory does so at
+any time until then.
 """
 
 import random
@@ -31,6 +32,8 @@ class Access:
     vectors: list[int] = field(default_factory=list)
     scalars: list[int] = field(default_factory=list)
     performed: bool = False
+    #: Writes what was loaded to shared memory, if nothing has done so before.
+    land: Callable[[], None] | None = None
 
 
 class AccessQueues:
@@ -50,6 +53,9 @@ class AccessQueues:
             self.wait((access.counter,), MOST_PENDING)
         if self.rng.random() < self._at_once:
             self.perform(queue)
+            for pending in self.queues[queue]:
+                if pending.land:
+                    pending.land()
 
     def perform(self, queue: str) -> None:
         """Performs all accesses of a queue."""

@@ -2,7 +2,9 @@
 
 That is the loop with the most matrix instructions. A line has the number of them, of
 those before the first load from global memory, and of those before the first wait for
-one. The others count instructions, among them those that a fast loop does not have.
+one. "pending" are the loads that the waits leave in flight, and "loads before waits"
+those before the first wait. The others count instructions, among them those that a fast
+loop does not have.
 """
 
 import re
@@ -11,6 +13,7 @@ import sys
 COUNTED = {
     "narrow reads": r"ds_(read|load)_[ui](8|16)",
     "reads": r"ds_(read|load)",
+    "writes": r"ds_(write|store)",
     "copies": r"v_accvgpr",
     "scratch": r"scratch_",
 }
@@ -47,5 +50,9 @@ for kernel in re.split(r"^(?=\w+:$)", sys.stdin.read(), flags=re.MULTILINE)[1:]:
         f" before loads {count_before(loop, 'buffer_load')},"
         f" before waits {count_before(loop, 'vmcnt')}"
     )
+    waits = [i for i, line in enumerate(loop) if "vmcnt" in line]
+    pending = [re.search(r"vmcnt\((\d+)\)", loop[i])[1] for i in waits]
+    early = sum("buffer_load" in line for line in loop[: waits[0]])
+    print(f"  pending: {' '.join(pending)}; loads before waits: {early}")
     for name, pattern in COUNTED.items():
         print(f"  {name}: {sum(bool(re.match(pattern, line)) for line in loop)}")

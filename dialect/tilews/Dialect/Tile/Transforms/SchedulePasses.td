@@ -282,9 +282,9 @@ def StageCopiesPass : Pass<"tile-stage-copies"> {
   let summary = "split copies of pipelined loops into loads and later stores";
   let description = [{
     Chips without asynchronous copies (AMD) move a tile from global memory to
-    registers, and from there to shared memory. This pass splits each
-    `tile.copy` from global memory to a slot, in loops that
-    `--tile-expand-pipeline` will expand: a `tile.load` at the start of an
+    registers, and from there to shared memory. So do copies of gfx950 that are
+    not `cp_async`. This pass works on such copies from global memory to a slot,
+    in loops that `--tile-expand-pipeline` will expand. It splits each one: a `tile.load` at the start of an
     iteration of the pipeline, and a `tile.store` between the acquire and the
     commit of its slot. Where the copies of a loop would start an iteration,
     their acquires, stores and commits move to its end. So consumers run between
@@ -465,8 +465,8 @@ def PeelPipelinesPass : Pass<"tile-peel-pipelines"> {
     with loads of `--tile-stage-copies` (AMD). Such a loop loads for its next
     iteration under the condition that there is one. The condition holds in all
     iterations but the last, which is split off. The loop then has no branch, and
-    LLVM keeps loads above the matmuls, and loaded values in few registers. A
-    loop around another such loop stays as it is.
+    LLVM keeps loads above the matmuls. A loop around such a loop stays as it is.
+    If direct copies (gfx950) are n iterations ahead, the last n are a loop.
 
     ```mlir
     scf.for %i = %c0 to %n step %c1 {

@@ -10,7 +10,8 @@
 // registers, the next tile waits in registers while this one is used, so that
 // one slot suffices to hide the latency of global memory. A second one saves
 // one of two barriers in an iteration, which is worth less than a second block
-// on the unit: that computes while the first one waits.
+// on the unit: that computes while the first one waits. Where copies write
+// shared memory directly, each slot but one is a tile that is on its way.
 //
 //   128x128x64, f16, 4 waves    bytes of a block   blocks on gfx942
 //     one slot                        32768               2
@@ -23,6 +24,7 @@
 
 #include "tilews/Dialect/Tile/Analysis/Pipeline/PipelineDepth.h"
 
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryPlan.h"
 #include "tilews/Dialect/Tile/Analysis/Pipeline/RegisterPressure.h"
 
@@ -95,6 +97,24 @@ static int64_t countBytes(gpu::GPUFuncOp kernel, const TargetInfo &target,
   return pack(items);
 }
 
+bool tile::isFilledDirectly(const PipedBuffer &buffer) {
+  return llvm::all_of(buffer.writers, [&](Operation *writer) {
+    return !writer
+                ->walk([&](Operation *op) {
+                  bool writes = llvm::any_of(
+                      getSharedAccesses(op), [&](const SharedAccess &access) {
+                        return access.writes() &&
+                               getViewedAlloc(access.operand->get()) ==
+                                   buffer.alloc;
+                      });
+                  return writes && !hasInst(op, InstKind::CpAsync)
+                             ? WalkResult::interrupt()
+                             : WalkResult::advance();
+                })
+                .wasInterrupted();
+  });
+}
+
 /// Returns the registers of a thread: fragments, among them a tile of each
 /// piped buffer that is still to be stored, and addresses.
 static int64_t countRegisters(gpu::GPUFuncOp kernel,
@@ -105,8 +125,9 @@ static int64_t countRegisters(gpu::GPUFuncOp kernel,
   for (const PipelinePlan &plan : pipelines.getPlans()) {
     int64_t bytes = 0;
     for (const PipedBuffer &buffer : plan.getBuffers())
-      bytes +=
-          getBufferBytes(AllocSharedOp(buffer.alloc).getBuffer().getType());
+      if (!isFilledDirectly(buffer))
+        bytes +=
+            getBufferBytes(AllocSharedOp(buffer.alloc).getBuffer().getType());
     staged = std::max<int64_t>(staged, llvm::divideCeil(bytes, 4 * threads));
   }
   return fragments + staged + kOtherRegisters;

@@ -123,7 +123,7 @@ def _analyze(inst: MachineInstruction) -> _Use:
         is_write = inst.name.startswith("ds_write")
         return _Use("shared", sum(vectors[0 if is_write else 1 :], ()))
     if inst.name.startswith(("global_", "buffer_", "flat_", "scratch_")):
-        is_load = "_load_" in inst.name
+        is_load = "_load_" in inst.name and "lds" not in inst.modifiers
         reads = sum(vectors[1 if is_load else 0 :], ())
         return _Use("global", reads, size=_bytes_of(inst.name))
     reads, writes = sum(vectors[1:], ()), vectors[0] if vectors else ()
@@ -167,6 +167,8 @@ class _ComputeUnit:
         self.work: list[tuple[str, int, int]] = []
         #: Waits: (cause, begin, end).
         self.stalls: list[tuple[str, int, int]] = []
+        #: What loads from global memory will write to shared memory: (time, cycles).
+        self.writes: list[tuple[int, int]] = []
         self.uses: dict[int, _Use] = {}
 
     def run(self) -> None:
@@ -263,6 +265,9 @@ class _ComputeUnit:
                 cycles = max(use.size * 64 // self.times.global_bytes, 1)
                 end = self._occupy("global", now, cycles)
                 self._add(wave, "vmcnt", end + self.latency)
+                if step.shared_cycles:
+                    write = (end + self.latency, step.shared_cycles)
+                    heapq.heappush(self.writes, write)
             case "scalar load":
                 self._add(wave, "lgkmcnt", now + self.latency)
             case "scalar":
@@ -271,6 +276,12 @@ class _ComputeUnit:
 
     def _occupy(self, unit: str, now: int, cycles: int) -> int:
         """Queues work at a unit that all waves share; returns when that is done."""
+        while unit == "shared" and self.writes and self.writes[0][0] <= now:
+            arrived, before = heapq.heappop(self.writes)
+            self._start(unit, arrived, before)
+        return self._start(unit, now, cycles)
+
+    def _start(self, unit: str, now: int, cycles: int) -> int:
         begin = max(now, self.free[unit, 0])
         self.free[unit, 0] = begin + cycles
         self.work.append((unit, begin, begin + cycles))

@@ -7,8 +7,8 @@ gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
   // load. Its place is counted in steps.
   // CHECK-LABEL: gpu.func @carried
   // CHECK-SAME: %[[A:[^:]*]]: memref<?x?xf16>, %[[N:[^:]*]]: index, %[[START:[^:]*]]: f32
-  // CHECK: %[[ANY:.*]] = arith.cmpi slt, %[[C2:.*]], %[[N]]
   // CHECK: %[[LAST:.*]] = arith.subi %[[N]], %[[C3:.*]] : index
+  // CHECK: %[[ANY:.*]] = arith.cmpi slt, %[[C2:.*]], %[[N]]
   // CHECK: %[[SUM:.*]] = scf.for %[[I:.*]] = %[[C2]] to %[[LAST]] step %[[C3]] iter_args(%[[ACC:.*]] = %[[START]])
   // CHECK-NOT: scf.if
   // CHECK: %[[F:.*]] = tile.load %[[A]][0, %[[I]]]
@@ -94,9 +94,42 @@ gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
     gpu.return
   }
 
-  // Guards for other iterations, by other comparisons, and without a load.
+  // Copies that are two iterations ahead: the last two iterations are a loop. Its first
+  // one follows the last one of the loop with copies, if that has any.
+  // CHECK-LABEL: gpu.func @farther
+  // CHECK-SAME: %[[A:[^:]*]]: memref<?x?xf16>, %[[N:[^:]*]]: index
+  // CHECK: %[[SHORTER:.*]] = arith.subi %[[N]], %{{.*}} : index
+  // CHECK: scf.for %[[I:.*]] = %[[FIRST:.*]] to %[[SHORTER]] step %[[STEP:.*]] {
+  // CHECK-NOT: scf.if
+  // CHECK: tile.copy %[[A]]
+  // CHECK: gpu.barrier
+  // CHECK: }
+  // CHECK: arith.subi %[[SHORTER]], %[[FIRST]]
+  // CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %[[STEP]]
+  // CHECK: %[[ANY:.*]] = arith.cmpi slt, %[[FIRST]], %[[SHORTER]]
+  // CHECK: %[[START:.*]] = arith.select %[[ANY]], %[[NEXT]], %[[FIRST]]
+  // CHECK: scf.for %{{.*}} = %[[START]] to %[[N]] step %[[STEP]] {
+  // CHECK-NOT: tile.copy
+  // CHECK: gpu.barrier
+  gpu.func @farther(%A: memref<?x?xf16>, %n: index) kernel attributes {tile.threads = 64 : i32} {
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %c6 = arith.constant 6 : index
+    %as = tile.alloc_shared : memref<16x16xf16, #smem>
+    scf.for %i = %c1 to %n step %c3 {
+      %end = arith.subi %n, %c6 : index
+      %exists = arith.cmpi slt, %i, %end : index
+      scf.if %exists {
+        tile.copy %A[0, %i] to %as {tile.inst = #tile.inst<cp_async>} : memref<?x?xf16> to memref<16x16xf16, #smem>
+      }
+      gpu.barrier
+    }
+    gpu.return
+  }
+
+  // Guards by other comparisons, and without a load.
   // CHECK-LABEL: gpu.func @others
-  // CHECK-COUNT-3: scf.for
+  // CHECK-COUNT-2: scf.for
   // CHECK-NOT: scf.for
   // CHECK: gpu.return
   gpu.func @others(%A: memref<?x?xf16>, %n: index) kernel attributes {tile.threads = 64 : i32} {
@@ -105,14 +138,6 @@ gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
     %c2 = arith.constant 2 : index
     %zeros = arith.constant dense<0.0> : tensor<16x16xf16>
     %as = tile.alloc_shared : memref<16x16xf16, #smem>
-    scf.for %i = %c0 to %n step %c1 {
-      %end = arith.subi %n, %c2 : index
-      %exists = arith.cmpi slt, %i, %end : index
-      scf.if %exists {
-        %t = tile.load %A[0, %i] : memref<?x?xf16> -> tensor<16x16xf16>
-        tile.store %t to %as : tensor<16x16xf16> to memref<16x16xf16, #smem>
-      }
-    }
     scf.for %i = %c0 to %n step %c1 {
       %end = arith.subi %n, %c1 : index
       %exists = arith.cmpi sle, %i, %end : index

@@ -17,6 +17,9 @@ namespace tilews::tile {
 /// one is read, one is filled, and the tile after that is in registers.
 constexpr int64_t kMostStagedSlots = 2;
 
+/// Whether copies write shared memory directly wherever `buffer` is filled.
+bool isFilledDirectly(const PipedBuffer &buffer);
+
 /// The registers and the shared memory of the hardware unit that runs a block:
 /// a compute unit of gfx9, a work group processor of gfx11 and gfx12. Both have
 /// four vector units.
@@ -39,9 +42,11 @@ struct PipelineNeeds {
 };
 
 /// Returns what `kernel` needs if its loops are pipelined by `pipelines`, where
-/// copies pass through registers. Shared memory is packed as by
-/// `--tile-plan-shared-memory`, except for scratch memory, which is not known
-/// before layouts. For example, with two slots for two tiles of 16 KiB:
+/// tiles pass through registers unless a buffer is filled directly. Shared
+/// memory is packed as by `--tile-plan-shared-memory`, except for scratch
+/// memory, which is not known before layouts.
+///
+/// For example, with two slots for two tiles of 16 KiB:
 ///
 /// ```
 ///   sharedBytes  65536
