@@ -287,6 +287,16 @@ Expr ExpressionTable::getPositivePart(Expr sum) {
   return getInteger(getAtom({AtomKind::PositivePart}, {sum}));
 }
 
+Expr ExpressionTable::getChoice(Expr condition, Expr then, Expr otherwise) {
+  if (std::optional<int64_t> value = getConstantValue(condition))
+    return *value ? then : otherwise;
+  if (getKind(condition) == Kind::Not)
+    return getChoice(getOperands(condition)[0], otherwise, then);
+  if (then == otherwise)
+    return then;
+  return getInteger(getAtom({AtomKind::Choice}, {condition, then, otherwise}));
+}
+
 namespace {
 /// The one quotient s / d in a sum that is `factor * (s / d) + rest`, where the
 /// factor is 1 or -1. There is none if the divisor is 0.
@@ -442,6 +452,8 @@ Expr ExpressionTable::substituteInTerm(Expr term, Expr atom, Expr by) {
     return getQuotient(operands[0], name[1]);
   if (name[0] == AtomKind::PositivePart)
     return getPositivePart(operands[0]);
+  if (name[0] == AtomKind::Choice)
+    return getChoice(operands[0], operands[1], operands[2]);
   if (name[0] == AtomKind::ProductOfSums)
     return getProduct(operands[0], operands[1]);
   return getInteger(getAtom(name, operands));

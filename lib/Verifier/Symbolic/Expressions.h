@@ -67,6 +67,9 @@ struct AtomKind {
     /// A condition, the operand, of which only is known that equal ones have
     /// equal values.
     Predicate = 16,
+    /// One of two sums, by a condition: the operands are the condition, and the
+    /// sums where it holds and where it does not.
+    Choice = 17,
   };
 };
 
@@ -119,6 +122,8 @@ public:
   Expr getQuotient(Expr sum, int64_t divisor);
   /// The larger one of a sum and 0.
   Expr getPositivePart(Expr sum);
+  /// `then` where the condition holds, and `otherwise` where it does not.
+  Expr getChoice(Expr condition, Expr then, Expr otherwise);
   Expr getPositive(Expr sum);
   Expr getZero(Expr sum);
   Expr getNot(Expr condition);

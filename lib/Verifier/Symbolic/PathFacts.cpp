@@ -98,6 +98,29 @@ std::optional<bool> PathFacts::getTruth(Expr condition) const {
   return it == truths.end() ? std::nullopt : std::optional(it->second);
 }
 
+/// The bounds of a sum by those of its multiples without one of its quotients:
+/// d * (s / d) is s, or less by at most d - 1.
+static Interval inferOfQuotients(ExpressionTable &table, Expr sum,
+                                 llvm::function_ref<Interval(Expr)> getScaled) {
+  Interval bounds;
+  for (auto [atom, factor] : table.getTerms(sum)) {
+    if (table.getName(atom)[0] != AtomKind::Quotient)
+      continue;
+    int64_t divisor = table.getName(atom)[1];
+    Expr rest = table.add(sum, table.getInteger(atom), -factor);
+    Expr scaled = table.add(table.add(table.getConstant(0), rest, divisor),
+                            table.getOperands(atom)[0], factor);
+    Interval lost = Interval{1 - divisor, 0}.times(factor);
+    bounds = bounds.intersect(getScaled(scaled).plus(lost).shrink(divisor));
+  }
+  return bounds;
+}
+
+Interval PathFacts::getFactOfQuotients(ExpressionTable &table, Expr sum) const {
+  return inferOfQuotients(table, sum,
+                          [&](Expr scaled) { return getFact(table, scaled); });
+}
+
 /// The bounds of a sum by those of its atoms, or of what they are quotients of.
 Interval PathFacts::inferInterval(ExpressionTable &table, Expr sum) const {
   int64_t offset = table.getOffset(sum);
@@ -106,19 +129,8 @@ Interval PathFacts::inferInterval(ExpressionTable &table, Expr sum) const {
     bounds =
         bounds.plus(getInterval(table, table.getInteger(atom)).times(factor));
   bounds = bounds.intersect(getInterval(table, sum));
-  for (auto [atom, factor] : table.getTerms(sum)) {
-    if (table.getName(atom)[0] != AtomKind::Quotient)
-      continue;
-    // d * (s / d) is s, or less by at most d - 1.
-    int64_t divisor = table.getName(atom)[1];
-    Expr rest = table.add(sum, table.getInteger(atom), -factor);
-    Expr scaled = table.add(table.add(table.getConstant(0), rest, divisor),
-                            table.getOperands(atom)[0], factor);
-    Interval lost = Interval{1 - divisor, 0}.times(factor);
-    bounds =
-        bounds.intersect(getInterval(table, scaled).plus(lost).shrink(divisor));
-  }
-  return bounds;
+  return bounds.intersect(inferOfQuotients(
+      table, sum, [&](Expr scaled) { return getInterval(table, scaled); }));
 }
 
 /// Whether two sums have an atom in common, be it in a quotient.

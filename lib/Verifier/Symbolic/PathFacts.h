@@ -68,6 +68,9 @@ public:
   Interval getInterval(ExpressionTable &table, Expr sum) const;
   /// The same without the bounds that hold on all paths.
   Interval getFact(ExpressionTable &table, Expr sum) const;
+  /// What facts about multiples of a sum say about its quotients: n / 4 - m is
+  /// in [1, inf) if n - 4 * m is in [4, inf).
+  Interval getFactOfQuotients(ExpressionTable &table, Expr sum) const;
   /// Replaces the interval of a sum that is no constant.
   void setInterval(ExpressionTable &table, Expr sum, Interval interval);
   std::optional<bool> getTruth(Expr condition) const;

@@ -66,6 +66,9 @@ static void printAtom(const ExpressionTable &table, Expr atom,
   case AtomKind::PositivePart:
     os << "max0";
     break;
+  case AtomKind::Choice:
+    os << "choose";
+    break;
   case AtomKind::KnownQuotient:
     os << "value" << name[2] << "/" << name[1];
     break;
