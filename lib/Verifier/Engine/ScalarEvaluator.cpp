@@ -185,7 +185,7 @@ static Expr getChosen(ExpressionTable &table, ArrayRef<Expr> operands) {
     condition = table.getOperands(condition)[0];
     std::swap(value, other);
   }
-  Expr choice = table.getChoice(condition, value, other);
+  Expr choice = getChoice(table, condition, value, other);
   if (table.getKind(condition) != Kind::Positive)
     return choice;
   // Where s > 0 is true, s - 1 is no negative number either.

@@ -287,16 +287,6 @@ Expr ExpressionTable::getPositivePart(Expr sum) {
   return getInteger(getAtom({AtomKind::PositivePart}, {sum}));
 }
 
-Expr ExpressionTable::getChoice(Expr condition, Expr then, Expr otherwise) {
-  if (std::optional<int64_t> value = getConstantValue(condition))
-    return *value ? then : otherwise;
-  if (getKind(condition) == Kind::Not)
-    return getChoice(getOperands(condition)[0], otherwise, then);
-  if (then == otherwise)
-    return then;
-  return getInteger(getAtom({AtomKind::Choice}, {condition, then, otherwise}));
-}
-
 namespace {
 /// The one quotient s / d in a sum that is `factor * (s / d) + rest`, where the
 /// factor is 1 or -1. There is none if the divisor is 0.
@@ -400,30 +390,6 @@ Expr ExpressionTable::getConjunction(ArrayRef<Expr> conditions) {
   return intern(Kind::And, {}, parts);
 }
 
-Expr verifier::getPredicate(ExpressionTable &table, Expr condition) {
-  if (table.getConstantValue(condition))
-    return condition;
-  if (table.getKind(condition) == Kind::Not)
-    return table.getNot(getPredicate(table, table.getOperands(condition)[0]));
-  return table.getAtom({AtomKind::Predicate}, {condition});
-}
-
-Expr verifier::getInterpreted(ExpressionTable &table, Expr condition) {
-  SmallVector<Expr> operands(table.getOperands(condition));
-  switch (table.getKind(condition)) {
-  case Kind::Not:
-    return table.getNot(getInterpreted(table, operands[0]));
-  case Kind::And:
-    for (Expr &operand : operands)
-      operand = getInterpreted(table, operand);
-    return table.getConjunction(operands);
-  case Kind::Atom:
-    return isPredicate(table, condition) ? operands[0] : condition;
-  default:
-    return condition;
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Variables
 //===----------------------------------------------------------------------===//
@@ -453,7 +419,7 @@ Expr ExpressionTable::substituteInTerm(Expr term, Expr atom, Expr by) {
   if (name[0] == AtomKind::PositivePart)
     return getPositivePart(operands[0]);
   if (name[0] == AtomKind::Choice)
-    return getChoice(operands[0], operands[1], operands[2]);
+    return getChoice(*this, operands[0], operands[1], operands[2]);
   if (name[0] == AtomKind::ProductOfSums)
     return getProduct(operands[0], operands[1]);
   return getInteger(getAtom(name, operands));

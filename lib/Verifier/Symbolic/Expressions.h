@@ -122,8 +122,6 @@ public:
   Expr getQuotient(Expr sum, int64_t divisor);
   /// The larger one of a sum and 0.
   Expr getPositivePart(Expr sum);
-  /// `then` where the condition holds, and `otherwise` where it does not.
-  Expr getChoice(Expr condition, Expr then, Expr otherwise);
   Expr getPositive(Expr sum);
   Expr getZero(Expr sum);
   Expr getNot(Expr condition);
@@ -228,6 +226,10 @@ inline bool isPredicate(const ExpressionTable &table, Expr e) {
   return table.getKind(e) == ExpressionTable::Kind::Atom &&
          table.getName(e)[0] == AtomKind::Predicate;
 }
+
+/// `then` where the condition holds, and `otherwise` where it does not.
+Expr getChoice(ExpressionTable &table, Expr condition, Expr then,
+               Expr otherwise);
 
 /// An atom in place of a condition: no fact about other conditions implies its
 /// value.

@@ -121,6 +121,9 @@ private:
 /// conditions.
 bool isFlag(const ExpressionTable &table, Expr condition);
 
+/// Whether a number of this interval is positive, or is 0.
+std::optional<bool> decideBy(Interval interval, ExpressionTable::Kind kind);
+
 /// Prints the bounds as "[0, 5]", without those that are infinite.
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Interval &interval);
 
