@@ -360,6 +360,8 @@ Expr ScalarEvaluator::getPureAtom(const Path &path, OpResult result,
   for (Type type : op->getOperandTypes())
     if (isa<arith::ArithDialect>(op->getDialect()) && type.isInteger())
       identity.words.push_back(type.getIntOrFloatBitWidth());
+  if (unsigned epoch = context.program.getEpoch(op))
+    identity.words.push_back(epoch);
   identity.words.insert(identity.words.begin(), isa<memref::LoadOp, LoadOp>(op)
                                                     ? AtomKind::Element
                                                     : AtomKind::PureResult);

@@ -11,6 +11,7 @@
 #include "Verifier/Engine/ExtentPremises.h"
 #include "Verifier/Engine/FilledReads.h"
 #include "Verifier/Engine/Rules.h"
+#include "Verifier/Engine/StableReads.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/CopiedReads.h"
 
@@ -84,12 +85,17 @@ public:
   /// Whether nothing writes to the memory that `op` reads after it, so that
   /// equal reads give equal values.
   bool readsStableMemory(mlir::Operation *op) const {
-    return stableReads.contains(op);
+    return stableReads.getEpoch(op).has_value();
+  }
+  /// What distinguishes reads on the two sides of an acquire, which may make
+  /// other values visible.
+  unsigned getEpoch(mlir::Operation *op) const {
+    return stableReads.getEpoch(op).value_or(0);
   }
   /// Whether `op` reads an input of the kernel: global memory that the kernel
   /// does not write, or what `getCopyOf` copied from there.
   bool readsInput(mlir::Operation *op) const {
-    return inputReads.contains(op) || getCopyOf(op);
+    return stableReads.readsInput(op) || getCopyOf(op);
   }
   /// The steps of the loops in `block` that are defined outside of it. They are
   /// positive if the block is executed: another step has undefined behavior.
@@ -132,7 +138,8 @@ private:
   ExtentPremises extents;
   FilledReads filledReads;
   llvm::SmallVector<Task> tasks;
-  llvm::DenseSet<mlir::Operation *> relevant, stableReads, inputReads, linked;
+  llvm::DenseSet<mlir::Operation *> relevant, linked;
+  StableReads stableReads;
   llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Value, 1>> steps;
   llvm::DenseMap<mlir::Operation *, CopyOp> copiedReads;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 1>>
