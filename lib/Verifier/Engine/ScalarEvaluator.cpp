@@ -360,7 +360,7 @@ Expr ScalarEvaluator::getPureAtom(const Path &path, OpResult result,
   for (Type type : op->getOperandTypes())
     if (isa<arith::ArithDialect>(op->getDialect()) && type.isInteger())
       identity.words.push_back(type.getIntOrFloatBitWidth());
-  if (unsigned epoch = context.program.getEpoch(op))
+  if (unsigned epoch = context.program.getEpoch(op).value_or(0))
     identity.words.push_back(epoch);
   identity.words.insert(identity.words.begin(), isa<memref::LoadOp, LoadOp>(op)
                                                     ? AtomKind::Element
@@ -393,7 +393,7 @@ void ScalarEvaluator::nameResult(Path &path, OpResult result,
   CopyOp copy = context.program.getCopyOf(op);
   bool isDetermined =
       op->getNumRegions() == 0 &&
-      (isMemoryEffectFree(op) || copy || context.program.readsStableMemory(op));
+      (isMemoryEffectFree(op) || copy || context.program.getEpoch(op));
   Expr atom;
   if (isDetermined) {
     atom = getPureAtom(path, result, copy);

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verifier/Engine/StableReads.h"
+#include "Verifier/Engine/FilledReads.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -449,7 +449,7 @@ void TaskProgram::printOperation(Operation *op, raw_ostream &os) const {
     if (int64_t value = getNumber(result); value >= 0)
       os << " %" << value << (isTracked(result) ? " (tracked)" : "");
   os << (rules.isEvent(op) ? ", event" : "") << (isLinked(op) ? ", linked" : "")
-     << (readsStableMemory(op) ? ", stable read" : "") << "\n";
+     << (getEpoch(op) ? ", stable read" : "") << "\n";
 }
 
 int64_t TaskProgram::getNumber(Value value) const {

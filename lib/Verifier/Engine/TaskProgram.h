@@ -11,7 +11,6 @@
 #include "Verifier/Engine/ExtentPremises.h"
 #include "Verifier/Engine/FilledReads.h"
 #include "Verifier/Engine/Rules.h"
-#include "Verifier/Engine/StableReads.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/CopiedReads.h"
 
@@ -82,15 +81,10 @@ public:
   llvm::ArrayRef<unsigned> getInnerValues(mlir::Operation *op) const;
   /// The links whose steps are in the regions of `op`.
   const llvm::SmallSet<unsigned, 4> &getLinks(mlir::Operation *op) const;
-  /// Whether nothing writes to the memory that `op` reads after it, so that
-  /// equal reads give equal values.
-  bool readsStableMemory(mlir::Operation *op) const {
-    return stableReads.getEpoch(op).has_value();
-  }
-  /// What distinguishes reads on the two sides of an acquire, which may make
-  /// other values visible.
-  unsigned getEpoch(mlir::Operation *op) const {
-    return stableReads.getEpoch(op).value_or(0);
+  /// Where nothing writes to the memory that `op` reads after it, a number:
+  /// equal reads with equal numbers give equal values.
+  std::optional<unsigned> getEpoch(mlir::Operation *op) const {
+    return stableReads.getEpoch(op);
   }
   /// Whether `op` reads an input of the kernel: global memory that the kernel
   /// does not write, or what `getCopyOf` copied from there.
