@@ -10,6 +10,8 @@
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <optional>
 
 namespace tilews::verifier {
@@ -49,6 +51,29 @@ private:
       reads;
   llvm::DenseSet<mlir::Operation *> origins;
   llvm::DenseSet<mlir::Value> filled;
+};
+
+/// The operations that read memory which has its last values.
+class StableReads {
+public:
+  void find(mlir::gpu::GPUFuncOp kernel, const tile::MemoryAccesses &memory,
+            llvm::function_ref<bool(mlir::Operation *)> isRelevant);
+
+  /// Equal reads of one epoch give equal values. None for reads of memory that
+  /// is written meanwhile.
+  std::optional<unsigned> getEpoch(mlir::Operation *op) const {
+    auto it = epochs.find(op);
+    return it == epochs.end() ? std::nullopt : std::optional(it->second);
+  }
+  /// Whether `op` reads global memory that the kernel does not write.
+  bool readsInput(mlir::Operation *op) const { return inputs.contains(op); }
+
+private:
+  void add(const tile::MemoryAccess &read,
+           llvm::ArrayRef<tile::MemoryAccess> writes, mlir::Block &body);
+
+  llvm::DenseMap<mlir::Operation *, unsigned> epochs;
+  llvm::DenseSet<mlir::Operation *> inputs;
 };
 
 /// The buffer and the region that an origin of a read reads.

@@ -30,7 +30,7 @@ bool Guards::isScalar(Operation *op) {
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return onlyComputes(branch);
   return op->getNumRegions() == 0 && !context.rules.isEvent(op) &&
-         (isMemoryEffectFree(op) || context.program.readsStableMemory(op));
+         (isMemoryEffectFree(op) || context.program.getEpoch(op));
 }
 
 /// Whether `branch` computes flags and does nothing else.

@@ -72,65 +72,94 @@ void PathConditions::assume(Path &path, Expr part, bool holds,
   }
 }
 
-/// The condition on which an atom of a sum or of its quotients is one of two
-/// sums, as {atom, condition, then, else}; no atom if there is none.
+/// The atoms of a sum and of its quotients that are one of two sums, as {atom,
+/// condition, then, else}.
 ///
+///     select(c, n, m)     c ? n : m
 ///     max(n - m, 0)       n - m > 0 ? n - m : 0
 ///     (n + 15) / 16       n - 16 * (n / 16) > 0 ? n / 16 + 1 : n / 16
-PathConditions::AtomChoice PathConditions::findChoice(Expr sum) {
+SmallVector<PathConditions::AtomChoice, 2>
+PathConditions::findChoices(Expr sum) {
   ExpressionTable &table = context.table;
+  SmallVector<AtomChoice, 2> choices;
   for (auto [atom, factor] : table.getTerms(sum)) {
     SmallVector<int64_t, 2> name(table.getName(atom));
-    if (name[0] != AtomKind::PositivePart && name[0] != AtomKind::Quotient)
-      continue;
-    Expr operand = table.getOperands(atom)[0];
+    SmallVector<Expr> operands(table.getOperands(atom));
+    if (name[0] == AtomKind::Choice)
+      choices.push_back({atom, operands[0], operands[1], operands[2]});
     if (name[0] == AtomKind::PositivePart)
-      return {atom, table.getPositive(operand), operand, table.getConstant(0)};
-    if (AtomChoice inner = findChoice(operand); inner.atom)
-      return inner;
-    int64_t offset = table.getOffset(operand), divisor = name[1];
-    if (offset == 0)
+      choices.push_back({atom, table.getPositive(operands[0]), operands[0],
+                         table.getConstant(0)});
+    if (name[0] != AtomKind::Quotient)
       continue;
-    Expr whole = dropConstant(table, operand);
+    SmallVector<AtomChoice, 2> inner = findChoices(operands[0]);
+    llvm::append_range(choices, inner);
+    int64_t offset = table.getOffset(operands[0]), divisor = name[1];
+    if (offset == 0 || !inner.empty())
+      continue;
+    Expr whole = dropConstant(table, operands[0]);
     Expr quotient = table.getQuotient(whole, divisor);
     Expr remainder = table.add(whole, quotient, -divisor);
     Expr isNext =
         table.getPositive(table.addConstant(remainder, offset + 1 - divisor));
-    return {atom, isNext, table.addConstant(quotient, 1), quotient};
+    choices.push_back({atom, isNext, table.addConstant(quotient, 1), quotient});
   }
-  return {};
+  return choices;
 }
 
 Expr PathConditions::simplify(const Path &path, Expr sum) {
-  for (;;) {
-    AtomChoice choice = findChoice(sum);
-    if (!choice.atom)
-      return sum;
+  auto apply = [&](const AtomChoice &choice) {
     std::optional<bool> holds = path.facts.decide(
         context.table, path.facts.resolve(context.table, choice.condition));
     if (!holds)
-      return sum;
+      return false;
     sum = context.table.substitute(sum, choice.atom,
                                    *holds ? choice.then : choice.otherwise);
     sum = path.facts.resolve(context.table, sum);
-  }
+    return true;
+  };
+  while (llvm::any_of(findChoices(sum), apply))
+    ;
+  return sum;
+}
+
+/// A comparison of another sum with 0, of the same kind.
+static Expr getComparison(ExpressionTable &table, Expr comparison, Expr sum) {
+  return table.getKind(comparison) == ExpressionTable::Kind::Zero
+             ? table.getZero(sum)
+             : table.getPositive(sum);
 }
 
 Expr PathConditions::simplifyPart(const Path &path, Expr part) {
   ExpressionTable &table = context.table;
   if (!isComparison(table.getKind(part)))
     return part;
-  Expr sum = simplify(path, table.getOperands(part)[0]);
-  return table.getKind(part) == ExpressionTable::Kind::Zero
-             ? table.getZero(sum)
-             : table.getPositive(sum);
+  return getComparison(table, part, simplify(path, table.getOperands(part)[0]));
+}
+
+/// The value of an open comparison that is the same for both values of an atom.
+std::optional<bool> PathConditions::decideByCases(const Path &path, Expr part) {
+  ExpressionTable &table = context.table;
+  if (!isComparison(table.getKind(part)))
+    return std::nullopt;
+  Expr sum = table.getOperands(part)[0];
+  auto decideFor = [&](const AtomChoice &choice, Expr value) {
+    Expr replaced = table.substitute(sum, choice.atom, value);
+    return path.facts.decide(table, getComparison(table, part, replaced));
+  };
+  for (const AtomChoice &choice : findChoices(sum)) {
+    std::optional<bool> known = decideFor(choice, choice.then);
+    if (known && known == decideFor(choice, choice.otherwise))
+      return known;
+  }
+  return std::nullopt;
 }
 
 bool PathConditions::decidePart(Path &path, Expr sum) {
-  AtomChoice choice = findChoice(simplify(path, sum));
-  if (choice.atom)
-    decide(path, choice.condition);
-  return choice.atom;
+  auto choices = findChoices(simplify(path, sum));
+  if (!choices.empty())
+    decide(path, choices.front().condition);
+  return !choices.empty();
 }
 
 std::optional<int64_t> PathConditions::splitRemainder(Path &path, Expr sum,
@@ -192,6 +221,8 @@ bool PathConditions::decide(Path &path, Expr condition) {
       return false;
     }
     std::optional<bool> implied = path.facts.infer(table, part);
+    if (!implied)
+      implied = decideByCases(path, part);
     if (Expr simpler = simplifyPart(path, part); !implied && simpler != part) {
       implied = decide(path, simpler);
       if (context.startsOver())

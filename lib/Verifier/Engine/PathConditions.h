@@ -48,8 +48,9 @@ private:
   struct AtomChoice {
     Expr atom = 0, condition = 0, then = 0, otherwise = 0;
   };
-  AtomChoice findChoice(Expr sum);
+  llvm::SmallVector<AtomChoice, 2> findChoices(Expr sum);
   Expr simplifyPart(const Path &path, Expr part);
+  std::optional<bool> decideByCases(const Path &path, Expr part);
   void assume(Path &path, Expr part, bool holds, bool isAsserted);
 
   ProofContext &context;

@@ -176,8 +176,8 @@ Expr ScalarEvaluator::fold(Path &path, Operation *op,
   return 0;
 }
 
-/// The value of a select that is a maximum or a minimum, as `n < 0 ? 0 : n`; 0
-/// for others.
+/// The value of a select: a maximum or a minimum, as of `n < 0 ? 0 : n`, or one
+/// of two sums.
 static Expr getChosen(ExpressionTable &table, ArrayRef<Expr> operands) {
   using Kind = ExpressionTable::Kind;
   Expr condition = operands[0], value = operands[1], other = operands[2];
@@ -185,8 +185,9 @@ static Expr getChosen(ExpressionTable &table, ArrayRef<Expr> operands) {
     condition = table.getOperands(condition)[0];
     std::swap(value, other);
   }
+  Expr choice = getChoice(table, condition, value, other);
   if (table.getKind(condition) != Kind::Positive)
-    return 0;
+    return choice;
   // Where s > 0 is true, s - 1 is no negative number either.
   Expr sum = table.getOperands(condition)[0];
   for (int64_t sign : {1, -1}) {
@@ -195,7 +196,7 @@ static Expr getChosen(ExpressionTable &table, ArrayRef<Expr> operands) {
     if (more == sum || more == table.addConstant(sum, -1))
       return table.add(other, table.getPositivePart(more), sign);
   }
-  return 0;
+  return choice;
 }
 
 /// The operand that a select with a decided condition takes, or 0.
@@ -359,6 +360,8 @@ Expr ScalarEvaluator::getPureAtom(const Path &path, OpResult result,
   for (Type type : op->getOperandTypes())
     if (isa<arith::ArithDialect>(op->getDialect()) && type.isInteger())
       identity.words.push_back(type.getIntOrFloatBitWidth());
+  if (unsigned epoch = context.program.getEpoch(op).value_or(0))
+    identity.words.push_back(epoch);
   identity.words.insert(identity.words.begin(), isa<memref::LoadOp, LoadOp>(op)
                                                     ? AtomKind::Element
                                                     : AtomKind::PureResult);
@@ -390,7 +393,7 @@ void ScalarEvaluator::nameResult(Path &path, OpResult result,
   CopyOp copy = context.program.getCopyOf(op);
   bool isDetermined =
       op->getNumRegions() == 0 &&
-      (isMemoryEffectFree(op) || copy || context.program.readsStableMemory(op));
+      (isMemoryEffectFree(op) || copy || context.program.getEpoch(op));
   Expr atom;
   if (isDetermined) {
     atom = getPureAtom(path, result, copy);

@@ -384,35 +384,14 @@ void TaskProgram::collectPlaces() {
   }
 }
 
-/// A read is stable if all writes that may alias it stand before it in the body
-/// of the kernel.
 void TaskProgram::findStableReads() {
   // Most slices read no memory: skip the alias analysis.
-  if (llvm::none_of(byNumber, [](Value value) {
+  if (llvm::any_of(byNumber, [](Value value) {
         Operation *op = value.getDefiningOp();
         return op && op->getNumRegions() == 0 && !isMemoryEffectFree(op);
       }))
-    return;
-  auto accesses = memory.get(kernel);
-  auto writes = llvm::to_vector(llvm::make_filter_range(
-      accesses, [](const MemoryAccess &access) { return access.writes(); }));
-  Block &body = kernel.getBody().front();
-  for (const MemoryAccess &read : accesses) {
-    if (!read.reads() || !relevant.contains(read.op))
-      continue;
-    Operation *place = body.findAncestorOpInBlock(*read.op);
-    bool isStable = true, isInput = !read.shared;
-    for (const MemoryAccess &write : writes) {
-      if (!write.mayAlias(read))
-        continue;
-      isInput = false;
-      isStable &= body.findAncestorOpInBlock(*write.op)->isBeforeInBlock(place);
-    }
-    if (isStable)
-      stableReads.insert(read.op);
-    if (isInput)
-      inputReads.insert(read.op);
-  }
+    stableReads.find(kernel, memory,
+                     [&](Operation *op) { return relevant.contains(op); });
 }
 
 std::optional<Finding> TaskProgram::build(bool toExecute) {
@@ -470,7 +449,7 @@ void TaskProgram::printOperation(Operation *op, raw_ostream &os) const {
     if (int64_t value = getNumber(result); value >= 0)
       os << " %" << value << (isTracked(result) ? " (tracked)" : "");
   os << (rules.isEvent(op) ? ", event" : "") << (isLinked(op) ? ", linked" : "")
-     << (readsStableMemory(op) ? ", stable read" : "") << "\n";
+     << (getEpoch(op) ? ", stable read" : "") << "\n";
 }
 
 int64_t TaskProgram::getNumber(Value value) const {

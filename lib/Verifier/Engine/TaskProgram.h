@@ -81,15 +81,15 @@ public:
   llvm::ArrayRef<unsigned> getInnerValues(mlir::Operation *op) const;
   /// The links whose steps are in the regions of `op`.
   const llvm::SmallSet<unsigned, 4> &getLinks(mlir::Operation *op) const;
-  /// Whether nothing writes to the memory that `op` reads after it, so that
-  /// equal reads give equal values.
-  bool readsStableMemory(mlir::Operation *op) const {
-    return stableReads.contains(op);
+  /// Where nothing writes to the memory that `op` reads after it, a number:
+  /// equal reads with equal numbers give equal values.
+  std::optional<unsigned> getEpoch(mlir::Operation *op) const {
+    return stableReads.getEpoch(op);
   }
   /// Whether `op` reads an input of the kernel: global memory that the kernel
   /// does not write, or what `getCopyOf` copied from there.
   bool readsInput(mlir::Operation *op) const {
-    return inputReads.contains(op) || getCopyOf(op);
+    return stableReads.readsInput(op) || getCopyOf(op);
   }
   /// The steps of the loops in `block` that are defined outside of it. They are
   /// positive if the block is executed: another step has undefined behavior.
@@ -132,7 +132,8 @@ private:
   ExtentPremises extents;
   FilledReads filledReads;
   llvm::SmallVector<Task> tasks;
-  llvm::DenseSet<mlir::Operation *> relevant, stableReads, inputReads, linked;
+  llvm::DenseSet<mlir::Operation *> relevant, linked;
+  StableReads stableReads;
   llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Value, 1>> steps;
   llvm::DenseMap<mlir::Operation *, CopyOp> copiedReads;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 1>>

@@ -68,6 +68,10 @@ Interval ExpressionTable::findBoundsOfAtom(Expr atom) const {
     return bounds;
   case AtomKind::PositivePart:
     return {0, std::max<int64_t>(getBounds(operands[0]).high, 0)};
+  case AtomKind::Choice: {
+    Interval then = getBounds(operands[1]), other = getBounds(operands[2]);
+    return {std::min(then.low, other.low), std::max(then.high, other.high)};
+  }
   default:
     return bounds;
   }

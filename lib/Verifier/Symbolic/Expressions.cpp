@@ -390,30 +390,6 @@ Expr ExpressionTable::getConjunction(ArrayRef<Expr> conditions) {
   return intern(Kind::And, {}, parts);
 }
 
-Expr verifier::getPredicate(ExpressionTable &table, Expr condition) {
-  if (table.getConstantValue(condition))
-    return condition;
-  if (table.getKind(condition) == Kind::Not)
-    return table.getNot(getPredicate(table, table.getOperands(condition)[0]));
-  return table.getAtom({AtomKind::Predicate}, {condition});
-}
-
-Expr verifier::getInterpreted(ExpressionTable &table, Expr condition) {
-  SmallVector<Expr> operands(table.getOperands(condition));
-  switch (table.getKind(condition)) {
-  case Kind::Not:
-    return table.getNot(getInterpreted(table, operands[0]));
-  case Kind::And:
-    for (Expr &operand : operands)
-      operand = getInterpreted(table, operand);
-    return table.getConjunction(operands);
-  case Kind::Atom:
-    return isPredicate(table, condition) ? operands[0] : condition;
-  default:
-    return condition;
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Variables
 //===----------------------------------------------------------------------===//
@@ -442,6 +418,8 @@ Expr ExpressionTable::substituteInTerm(Expr term, Expr atom, Expr by) {
     return getQuotient(operands[0], name[1]);
   if (name[0] == AtomKind::PositivePart)
     return getPositivePart(operands[0]);
+  if (name[0] == AtomKind::Choice)
+    return getChoice(*this, operands[0], operands[1], operands[2]);
   if (name[0] == AtomKind::ProductOfSums)
     return getProduct(operands[0], operands[1]);
   return getInteger(getAtom(name, operands));

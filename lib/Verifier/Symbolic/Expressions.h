@@ -67,6 +67,9 @@ struct AtomKind {
     /// A condition, the operand, of which only is known that equal ones have
     /// equal values.
     Predicate = 16,
+    /// One of two sums, by a condition: the operands are the condition, and the
+    /// sums where it holds and where it does not.
+    Choice = 17,
   };
 };
 
@@ -223,6 +226,10 @@ inline bool isPredicate(const ExpressionTable &table, Expr e) {
   return table.getKind(e) == ExpressionTable::Kind::Atom &&
          table.getName(e)[0] == AtomKind::Predicate;
 }
+
+/// `then` where the condition holds, and `otherwise` where it does not.
+Expr getChoice(ExpressionTable &table, Expr condition, Expr then,
+               Expr otherwise);
 
 /// An atom in place of a condition: no fact about other conditions implies its
 /// value.

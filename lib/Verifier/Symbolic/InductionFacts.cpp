@@ -70,8 +70,9 @@ static bool hasResultFor(const ExpressionTable &table, Expr e, Expr variable) {
   if (!table.mentions(e, variable))
     return false;
   if (table.getKind(e) == Kind::Atom)
-    if (int64_t kind = table.getName(e)[0];
-        kind == AtomKind::Element || kind == AtomKind::PureResult)
+    if (int64_t kind = table.getName(e)[0]; kind == AtomKind::Element ||
+                                            kind == AtomKind::PureResult ||
+                                            kind == AtomKind::Choice)
       return true;
   return llvm::any_of(table.getOperands(e), [&](Expr operand) {
     return hasResultFor(table, operand, variable);
@@ -95,7 +96,9 @@ void InductionFacts::enter(Expr first, Expr step, int64_t iterations,
   auto enterSum = [&](Expr sum, Expr former, bool isRenamed) {
     if (table.getConstantValue(sum))
       return;
-    Interval interval = facts.getFact(table, former);
+    // A comparison of a quotient is one of what is divided.
+    Interval interval = facts.getFact(table, former)
+                            .intersect(facts.getFactOfQuotients(table, former));
     if (!interval.isFull())
       entered.setInterval(table, sum, interval);
     if (table.getConstantValue(former))

@@ -59,8 +59,7 @@ void PathFacts::setInterval(ExpressionTable &table, Expr sum,
     intervals[primitive] = interval;
 }
 
-/// Whether a number of this interval is positive, or is 0.
-static std::optional<bool> decideBy(Interval interval, Kind kind) {
+std::optional<bool> verifier::decideBy(Interval interval, Kind kind) {
   if (kind == Kind::Positive && interval.low > 0)
     return true;
   if (kind == Kind::Positive && interval.high <= 0)
@@ -96,57 +95,6 @@ std::optional<bool> PathFacts::decide(ExpressionTable &table,
 std::optional<bool> PathFacts::getTruth(Expr condition) const {
   auto it = truths.find(condition);
   return it == truths.end() ? std::nullopt : std::optional(it->second);
-}
-
-/// The bounds of a sum by those of its atoms, or of what they are quotients of.
-Interval PathFacts::inferInterval(ExpressionTable &table, Expr sum) const {
-  int64_t offset = table.getOffset(sum);
-  Interval bounds = {offset, offset};
-  for (auto [atom, factor] : table.getTerms(sum))
-    bounds =
-        bounds.plus(getInterval(table, table.getInteger(atom)).times(factor));
-  bounds = bounds.intersect(getInterval(table, sum));
-  for (auto [atom, factor] : table.getTerms(sum)) {
-    if (table.getName(atom)[0] != AtomKind::Quotient)
-      continue;
-    // d * (s / d) is s, or less by at most d - 1.
-    int64_t divisor = table.getName(atom)[1];
-    Expr rest = table.add(sum, table.getInteger(atom), -factor);
-    Expr scaled = table.add(table.add(table.getConstant(0), rest, divisor),
-                            table.getOperands(atom)[0], factor);
-    Interval lost = Interval{1 - divisor, 0}.times(factor);
-    bounds =
-        bounds.intersect(getInterval(table, scaled).plus(lost).shrink(divisor));
-  }
-  return bounds;
-}
-
-/// Whether two sums have an atom in common, be it in a quotient.
-static bool haveCommonAtom(const ExpressionTable &table, Expr a, Expr b) {
-  auto containsAny = [&](Expr sum, Expr other) {
-    return llvm::any_of(table.getOperands(other),
-                        [&](Expr atom) { return table.contains(sum, atom); });
-  };
-  return containsAny(a, b) || containsAny(b, a);
-}
-
-std::optional<bool> PathFacts::infer(ExpressionTable &table, Expr part) const {
-  Kind kind = table.getKind(part);
-  if (kind != Kind::Positive && kind != Kind::Zero)
-    return std::nullopt;
-  Expr sum = table.getOperands(part)[0];
-  Interval bounds = inferInterval(table, sum);
-  for (auto &[known, interval] : intervals) {
-    if (!haveCommonAtom(table, sum, known))
-      continue;
-    for (int64_t sign : {1, -1}) {
-      Interval signedInterval = sign > 0 ? interval : interval.negate();
-      Expr rest = table.add(sum, known, -sign);
-      bounds =
-          bounds.intersect(signedInterval.plus(inferInterval(table, rest)));
-    }
-  }
-  return decideBy(bounds, kind);
 }
 
 /// Whether a conjunction of fewer or as many parts is known not to hold.

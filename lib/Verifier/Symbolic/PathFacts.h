@@ -68,6 +68,9 @@ public:
   Interval getInterval(ExpressionTable &table, Expr sum) const;
   /// The same without the bounds that hold on all paths.
   Interval getFact(ExpressionTable &table, Expr sum) const;
+  /// What facts about multiples of a sum say about its quotients: n / 4 - m is
+  /// in [1, inf) if n - 4 * m is in [4, inf).
+  Interval getFactOfQuotients(ExpressionTable &table, Expr sum) const;
   /// Replaces the interval of a sum that is no constant.
   void setInterval(ExpressionTable &table, Expr sum, Interval interval);
   std::optional<bool> getTruth(Expr condition) const;
@@ -117,6 +120,9 @@ private:
 /// a flag, or compares an element that a loop reads, or consists of such
 /// conditions.
 bool isFlag(const ExpressionTable &table, Expr condition);
+
+/// Whether a number of this interval is positive, or is 0.
+std::optional<bool> decideBy(Interval interval, ExpressionTable::Kind kind);
 
 /// Prints the bounds as "[0, 5]", without those that are infinite.
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Interval &interval);

@@ -30,6 +30,20 @@ static T *getPointer(ArrayRef<int64_t> name, unsigned word) {
   return reinterpret_cast<T *>(name[word]);
 }
 
+/// What an atom is called that its operands distinguish.
+static StringRef getFunction(int64_t kind) {
+  switch (kind) {
+  case AtomKind::ThreadPlace:
+    return "thread";
+  case AtomKind::PositivePart:
+    return "max0";
+  case AtomKind::Choice:
+    return "choose";
+  default:
+    return "product";
+  }
+}
+
 static void printAtom(const ExpressionTable &table, Expr atom,
                       raw_ostream &os) {
   ArrayRef<int64_t> name = table.getName(atom);
@@ -48,9 +62,6 @@ static void printAtom(const ExpressionTable &table, Expr atom,
   case AtomKind::OpaqueResult:
     os << getPointer<Operation>(name, 1)->getName() << "#" << atom;
     break;
-  case AtomKind::ThreadPlace:
-    os << "thread";
-    break;
   case AtomKind::Induction:
     os << "i" << name[1];
     break;
@@ -63,9 +74,6 @@ static void printAtom(const ExpressionTable &table, Expr atom,
   case AtomKind::Quotient:
     os << "floor" << name[1];
     break;
-  case AtomKind::PositivePart:
-    os << "max0";
-    break;
   case AtomKind::KnownQuotient:
     os << "value" << name[2] << "/" << name[1];
     break;
@@ -75,8 +83,11 @@ static void printAtom(const ExpressionTable &table, Expr atom,
   case AtomKind::LargeSum:
     os << "large" << atom;
     break;
+  case AtomKind::ThreadPlace:
+  case AtomKind::PositivePart:
+  case AtomKind::Choice:
   case AtomKind::ProductOfSums:
-    os << "product";
+    os << getFunction(name[0]);
     break;
   default:
     os << "atom" << atom;

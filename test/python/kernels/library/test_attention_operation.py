@@ -195,14 +195,7 @@ def large(variant, depth=128, **launch):
     kernels.attention(q, k, k.copy(), **VARIANTS[variant], **launch)
 
 
-@pytest.mark.parametrize(
-    "chip",
-    [
-        # The verifier cannot tell for the loops of full attention.
-        pytest.param(chip, marks=[pytest.mark.unverified] * (chip == "sm_80"))
-        for chip in library_calls.CHIPS
-    ],
-)
+@pytest.mark.parametrize("chip", library_calls.CHIPS)
 @pytest.mark.parametrize("depth", [64, 128, 256])
 def test_compiles(depth, chip):
     for variant in ("full", "causal"):
@@ -215,7 +208,7 @@ def test_compiles(depth, chip):
             assert "wgmma" in compiled.ptx and "cp.async.bulk.tensor" in compiled.ptx
 
 
-@pytest.mark.parametrize("chip", ["sm_90a", "gfx942"])
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a", "gfx942"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_proved(variant, chip):
     assert library_calls.prove(lambda **launch: large(variant, **launch), chip) >= 5
