@@ -5,7 +5,7 @@ timed, it imports a compiler, defines a kernel, calls it and waits for the resul
 Without a GPU there is no call: the kernel becomes code for gfx942. Cold processes have
 an empty cache.
 
-    python -m benchmarks.startup
+    python -m benchmarks.host_time.startup
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 import click
 
 _COMPILERS = ("tilews", "triton")
-_KERNELS = pathlib.Path(__file__).with_name("startup_kernels")
+_KERNELS = pathlib.Path(__file__).with_name("programs")
 
 
 def _has_gpu() -> bool:

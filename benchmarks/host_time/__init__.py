@@ -1,0 +1,1 @@
+"""What calls and processes cost on the host, beside torch and Triton."""

@@ -1,0 +1,1 @@
+"""Programs that :mod:`benchmarks.host_time.startup` runs in new processes."""

@@ -1,1 +1,0 @@
-"""Programs that :mod:`benchmarks.startup` runs in new processes."""
