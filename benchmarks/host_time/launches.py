@@ -1,7 +1,7 @@
 """How long a call keeps the host busy: microseconds from one call to the next.
 
 The kernel adds two vectors of 1024 elements into a third. Calls are timed in batches
-that the GPU can queue. The batches of different calls alternate, so that a slow phase of
+that the GPU can queue. Batches of different calls alternate, so that a slow phase of
 the machine hits all of them.
 
     python -m benchmarks.host_time.launches
