@@ -26,3 +26,6 @@ class LazyModule(types.ModuleType):
         value = getattr(importlib.import_module(self.__name__), name)
         setattr(self, name, value)
         return value
+
+    def __dir__(self) -> list[str]:
+        return dir(importlib.import_module(self.__name__))

@@ -17,6 +17,7 @@ import multiprocessing
 import os
 import pathlib
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -88,14 +89,22 @@ def find_items(source: str, targets: Sequence[str]) -> list[BundleItem]:
 def compile_item(item: BundleItem, folder: pathlib.Path) -> BundledKernel:
     """Compiles an item into the cache in a folder, in this process."""
     start = time.perf_counter()
-    os.environ.update(TILEWS_CACHE="on", TILEWS_CACHE_DIR=str(folder))
+    os.environ.update(
+        TILEWS_CACHE="on",
+        TILEWS_CACHE_DIR=str(folder),
+        TILEWS_CACHE_SIZE=str(1 << 30),  # A bundle drops nothing.
+    )
     try:
-        kernel: Kernel = getattr(load_module(item.source), item.kernel)
-        given: Mapping[str, Any] = kernel.specialize[item.place]
-        compiled = kernel.compile_for(**given, target=item.target)
-        size = len(compiled.image)
-    except (CompileError, TypeError) as error:
-        return BundledKernel(item, time.perf_counter() - start, error=str(error))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "compiled kernels are not kept")
+            kernel: Kernel = getattr(load_module(item.source), item.kernel)
+            given: Mapping[str, Any] = kernel.specialize[item.place]
+            compiled = kernel.compile_for(**given, target=item.target)
+            size = len(compiled.image)
+    except (Exception, SystemExit) as error:  # A user's module may raise anything.
+        known = isinstance(error, (CompileError, TypeError, RuntimeWarning))
+        reason = str(error) if known else f"{type(error).__name__}: {error}"
+        return BundledKernel(item, time.perf_counter() - start, error=reason)
     return BundledKernel(item, time.perf_counter() - start, size)
 
 
@@ -106,10 +115,21 @@ def make_bundle(
 
     Yields:
         What became of each item, in the order in which they are finished.
+
+    Raises:
+        CompileError: a process died.
     """
     # A process that was forked would share the threads of MLIR's contexts.
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(jobs, context) as pool:
-        pending = [pool.submit(compile_item, item, folder) for item in items]
-        for future in concurrent.futures.as_completed(pending):
-            yield future.result()
+        try:
+            pending = [pool.submit(compile_item, item, folder) for item in items]
+            for future in concurrent.futures.as_completed(pending):
+                yield future.result()
+        except concurrent.futures.BrokenExecutor:
+            raise CompileError(
+                "a process that compiles kernels has died: try --jobs 1"
+            ) from None
+        finally:
+            # After Ctrl-C, what has not begun is not wanted.
+            pool.shutdown(cancel_futures=True)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import pathlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from .._support.chips import find_chip
 from ..errors import CompileError
+
+if TYPE_CHECKING:
+    from .building import BundleItem
 
 
 @click.command("bundle")
@@ -47,10 +52,7 @@ def bundle_command(
     tilews bundle my.kernels --target sm_90a -o kernels
     TILEWS_CACHE=read TILEWS_CACHE_DIR=kernels TILEWS_JIT=error python serve.py
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
-
-    from .building import find_items, make_bundle
+    from .building import find_items
 
     try:
         chips = [find_chip(target) for target in targets]
@@ -60,13 +62,37 @@ def bundle_command(
         output.mkdir(parents=True, exist_ok=True)
         if not os.access(output, os.W_OK):
             raise CompileError(f"cannot write to '{output}': permission denied")
+        failed, size = _compile_all(items, output, min(jobs, len(items)))
     except (CompileError, OSError) as error:
         raise click.ClickException(str(error)) from None
+    click.echo(
+        f"{len(items) - failed} of {len(items)} kernels in {output}, {size} bytes"
+    )
+    if failed:
+        raise SystemExit(1)
+
+
+def _compile_all(
+    items: Sequence[BundleItem], output: pathlib.Path, jobs: int
+) -> tuple[int, int]:
+    """Compiles items, with a progress bar and a line for each one that fails.
+
+    Returns:
+        How many failed, and the bytes of code.
+
+    Raises:
+        CompileError: a process died.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+
+    from .building import make_bundle
+
     failed, size = 0, 0
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("compile", total=len(items))
-        for done in make_bundle(items, output, min(jobs, len(items))):
+        for done in make_bundle(items, output, jobs):
             item = done.item
             name = f"{item.kernel}[{item.place}] for {item.target}"
             if done.error:
@@ -74,8 +100,4 @@ def bundle_command(
                 progress.console.print(f"{name}: {done.error}", markup=False)
             size += done.size
             progress.advance(task)
-    click.echo(
-        f"{len(items) - failed} of {len(items)} kernels in {output}, {size} bytes"
-    )
-    if failed:
-        raise SystemExit(1)
+    return failed, size

@@ -34,7 +34,7 @@ def list_command() -> None:
         used = datetime.datetime.fromtimestamp(stored.used)
         try:
             entry = CacheEntry.from_bytes(stored.path.read_bytes())
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError):
             what = "damaged"
         else:
             what = f"{entry.chip}  {entry.manifest.get('kernel')}"

@@ -16,6 +16,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 #: Changes whenever older entries cannot be read any more.
@@ -23,6 +25,8 @@ FORMAT = 2
 _FIRST = f"tilews-cache {FORMAT} ".encode()
 _DIGITS = hashlib.sha256().digest_size * 2
 _START = len(_FIRST) + _DIGITS + 1
+_KEY = re.compile(f"[0-9a-f]{{{_DIGITS}}}")
+_ENTRY_KINDS = {"chip": str, "manifest": dict, "messages": list, "forms": dict}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,12 +61,19 @@ class CacheEntry:
             ValueError: it is no entry, or is damaged.
         """
         text, _, code = _open(content).partition(b"\n")
-        header = json.loads(text)
+        header = _read_json(text, _ENTRY_KINDS)
+        _check_all(header["messages"], str)
+        sizes = header.pop("forms")
+        _check_all(sizes.values(), int)
+        if "tile" not in sizes:
+            raise ValueError(f"expected the form 'tile', found {[*sizes]}")
+        if min(sizes.values()) < 0 or sum(sizes.values()) != len(code):
+            raise ValueError(f"expected forms of {len(code)} bytes, found {sizes}")
         forms, begin = {}, 0
-        for form, size in header["forms"].items():
+        for form, size in sizes.items():
             forms[form] = code[begin : begin + size]
             begin += size
-        return cls(**{**header, "forms": forms})
+        return cls(**header, forms=forms)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +105,42 @@ class Shortcut:
         Raises:
             ValueError: it is no shortcut, or is damaged.
         """
-        return cls(**json.loads(_open(content)))
+        header = _read_json(_open(content), {"key": str, "libraries": list})
+        _check_all(header["libraries"], list)
+        for library in header["libraries"]:
+            if [*map(type, library)] != [str, int, int]:
+                raise ValueError(f"expected path, size and time, found {library!r:.80}")
+        if not _KEY.fullmatch(header["key"]):
+            raise ValueError(f"expected a key, found {header['key']!r:.80}")
+        return cls(**header)
+
+
+def _read_json(text: bytes, kinds: Mapping[str, type]) -> dict[str, Any]:
+    """An object of JSON with values of these kinds.
+
+    Raises:
+        ValueError: it is another one.
+    """
+    try:
+        found = json.loads(text)
+    except RecursionError:
+        raise ValueError("expected an entry, found JSON that is too deep") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"expected an object of JSON, found {found!r:.80}")
+    if {key: type(value) for key, value in found.items()} != kinds:
+        raise ValueError(f"expected {', '.join(kinds)}, found {', '.join(found)}")
+    return found
+
+
+def _check_all(items: Iterable[Any], kind: type) -> None:
+    """Checks values of JSON.
+
+    Raises:
+        ValueError: one is of another kind.
+    """
+    for item in items:
+        if type(item) is not kind:
+            raise ValueError(f"expected {kind.__name__}, found {item!r:.80}")
 
 
 def _seal(content: bytes) -> bytes:

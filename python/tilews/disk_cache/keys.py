@@ -82,17 +82,16 @@ def _hash(parts: list[Any], code: bytes) -> str:
 def _installed_files() -> tuple[FileIdentity, ...]:
     """The files of this package, which build kernels and compile them."""
     found: list[FileIdentity] = []
-    pending = [os.path.dirname(os.path.dirname(__file__))]
-    while pending:
-        with os.scandir(pending.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir():
-                    if entry.name != "__pycache__":
-                        pending.append(entry.path)
-                    continue
-                with contextlib.suppress(FileNotFoundError):  # A link to nothing.
-                    status = entry.stat()
-                    found.append((entry.path, status.st_size, status.st_mtime_ns))
+    package = os.path.dirname(os.path.dirname(__file__))
+    for folder, folders, names in os.walk(package, followlinks=True):
+        if "__pycache__" in folders:
+            folders.remove("__pycache__")
+        for name in names:
+            path = os.path.join(folder, name)
+            # A link may lead nowhere, such as the lock file of an editor.
+            with contextlib.suppress(OSError):
+                status = os.stat(path)
+                found.append((path, status.st_size, status.st_mtime_ns))
     return tuple(sorted(found))
 
 

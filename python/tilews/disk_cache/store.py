@@ -84,7 +84,7 @@ class DiskCache:
         path = self.path(key)
         try:
             entry = CacheEntry.from_bytes(files.read(path))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError):
             return None
         if self._is_writable:
             with contextlib.suppress(OSError):
@@ -98,7 +98,7 @@ class DiskCache:
             found = Shortcut.from_bytes(files.read(path))
             if found.libraries != [*map(list, identities(found.paths))]:
                 return None
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError):
             return None
         entry = self.get(found.key)
         return (found.key, entry) if entry else None
@@ -154,7 +154,7 @@ class DiskCache:
         for stored in self.entries():
             try:
                 CacheEntry.from_bytes(files.read(stored.path))
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except (OSError, ValueError) as error:
                 found.append((stored, str(error)))
         return found
 
@@ -206,7 +206,7 @@ class DiskCache:
             with contextlib.suppress(OSError):
                 try:
                     target = Shortcut.from_bytes(files.read(path))
-                except (ValueError, TypeError):
+                except ValueError:
                     path.unlink()
                     continue
                 if not self.path(target.key).exists():

@@ -148,6 +148,35 @@ def test_wrong_arguments_are_errors(tmp_path, arguments, message):
     assert message in result.output
 
 
+@pytest.mark.parametrize(
+    "failure, message",
+    [
+        ("raise ValueError('no luck')", "ValueError: no luck"),
+        ("raise SystemExit(0)", "SystemExit: 0"),
+        ("os._exit(3)", "a process that compiles kernels has died"),
+    ],
+)
+def test_modules_that_fail_in_the_processes_are_errors(module, failure, message):
+    helper = "import multiprocessing, os\n"
+    helper += f"if multiprocessing.parent_process():\n    {failure}\n"
+    module.write_text(helper + MODULE)
+    made = bundle(module, module.with_name("a folder"))
+    assert made.returncode == 1
+    assert message in made.stderr
+    assert "Traceback" not in made.stderr
+
+
+def test_kernels_that_are_not_kept_are_errors(module, tmp_path):
+    folder = tmp_path / "bundle"
+    folder.mkdir()
+    for number in range(256):
+        (folder / f"{number:02x}").touch()  # In the place of a folder.
+    made = bundle(module, folder)
+    assert made.returncode == 1
+    assert made.stdout.startswith("0 of 5 kernels in")
+    assert "compiled kernels are not kept" in made.stderr
+
+
 @pytest.mark.parametrize("specialize", [{"T": tl.f32}, [1], "T"])
 def test_specialize_is_a_list_of_dictionaries(specialize):
     with pytest.raises(TypeError, match="specialize= is a list of dictionaries"):

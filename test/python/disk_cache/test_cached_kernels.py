@@ -9,7 +9,9 @@ import pytest
 import tilews
 import tilews.language as tl
 from tilews import compiler, dispatch
+from tilews._support.lazy import LazyModule
 from tilews.disk_cache import keys, place
+from tilews.disk_cache.entries import CacheEntry
 from tilews.disk_cache.store import DiskCache
 
 SOURCE = """
@@ -191,6 +193,16 @@ def test_other_compilers_make_other_kernels(
     assert len(compilations) == 2
 
 
+def test_a_link_that_leads_nowhere_is_no_file_of_the_package(tmp_path, monkeypatch):
+    monkeypatch.setattr(keys, "__file__", str(tmp_path / "disk_cache" / "keys.py"))
+    (tmp_path / "__pycache__").mkdir()
+    for name in ("a.py", "__pycache__/a.pyc"):
+        (tmp_path / name).touch()
+    (tmp_path / ".#a.py").symlink_to("nobody@nowhere")
+    found = keys._installed_files.__wrapped__()
+    assert [path for path, *_ in found] == [str(tmp_path / "a.py")]
+
+
 @pytest.mark.parametrize("function", ["_installed_files", "_assemblers"])
 def test_other_compilers_have_other_shortcuts(cache, monkeypatch, function):
     captured = (scale().python, 3)
@@ -355,3 +367,11 @@ def test_a_hit_loads_neither_mlir_nor_llvm(cache, tmp_path):
     for word in ("tilews.ir", "tilews.build", "libTilewsCore", "_mlir_libs"):
         assert word in outputs[0]
         assert word not in outputs[1]
+
+
+def test_names_of_a_lazy_module_are_listed():
+    found = LazyModule("tilews.disk_cache.entries")
+    assert "CacheEntry" in dir(found)
+    assert found.CacheEntry is CacheEntry
+    assert not hasattr(found, "CacheEntries")
+    assert not hasattr(found, "__wrapped__")

@@ -14,7 +14,9 @@ from tilews.disk_cache.entries import CacheEntry, Shortcut
 from tilews.disk_cache.store import DiskCache, configured
 from tilews.errors import CompileError
 
-ENTRY = CacheEntry("gfx942", {"kernel": "k"}, [], {"binary": bytes(1000)})
+ENTRY = CacheEntry(
+    "gfx942", {"kernel": "k"}, [], {"tile": b"IR", "binary": bytes(1000)}
+)
 KEYS = [f"{number:02x}" + "0" * 62 for number in range(40)]
 
 
@@ -135,7 +137,7 @@ code = bytes(range(256)) * 4096
 print("ready", flush=True)
 while True:
     for number in range(8):
-        entry = CacheEntry("gfx942", {{}}, [], {{"binary": code}})
+        entry = CacheEntry("gfx942", {{}}, [], {{"tile": b"IR", "binary": code}})
         cache.put(f"{{number:064x}}", entry)
 """
 
