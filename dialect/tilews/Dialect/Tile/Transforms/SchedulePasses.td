@@ -60,8 +60,8 @@ def PlanPipelinePass : Pass<"tile-plan-pipeline"> {
     consumers, and a remark `tile-pipe-00NN` gives the reason.
 
     On AMD GPUs, copies pass through registers, which hold the next tile while
-    this one is used. More than two slots are of no use there. So loops get two
-    stages, or one where two slots do not fit into shared memory, or where they
+    this one is used. So loops get two stages, or more if direct copies (gfx950)
+    fill all buffers. They get fewer if slots do not fit into shared memory, or
     would leave a compute unit with fewer blocks and less than two waves on each
     of its vector units. Stages by hand are kept if their slots fit. Remark
     `tile-pipe-0018` names the sizes.
