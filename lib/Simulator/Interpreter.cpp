@@ -233,8 +233,8 @@ static void runBlocks(BlockQueue &queue, int64_t threads) {
 
 /// Runs all blocks of a kernel whose blocks may wait for each other.
 static void runWaitingBlocks(BlockQueue &queue, Launch &launch) {
-  ConcurrentBlocks blocks(queue.size(),
-                          [&](int64_t index) { return queue.workOn(index); });
+  auto run = [&](int64_t index) { return queue.workOn(index); };
+  ConcurrentBlocks blocks(queue.size(), run);
   launch.concurrent = &blocks;
   blocks.runAll();
 }
