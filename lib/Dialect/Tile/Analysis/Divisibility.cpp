@@ -282,7 +282,7 @@ int64_t Divisibility::getExtentDivisor(Value buffer, int64_t dim) {
     return type.getDimSize(dim);
   if (auto collapse = buffer.getDefiningOp<memref::CollapseShapeOp>()) {
     int64_t divisor = 1;
-    // Before C++23 a loop over an element of a temporary outlives the temporary.
+    // Before C++23 a loop over an element of a temporary outlives that.
     auto groups = collapse.getReassociationIndices();
     for (int64_t from : groups[dim])
       divisor = multiply(divisor, getExtentDivisor(collapse.getSrc(), from));
