@@ -78,7 +78,7 @@ def Tile_Dialect : Dialect {
     | attribute | type | meaning |
     |---|---|---|
     | `tile.name` | `str` | name of the argument, for messages |
-    | `tile.unsigned` | unit | on integers: the number has no sign; a launch refuses a negative one, and one of the upper half for integers without this attribute |
+    | `tile.unsigned` | unit | on integers: the number has no sign; a negative one is refused at launch |
     | `tile.symbols` | `["M", "K", ...]` | names of the extents, `""` for none; extents with the same name are equal, also across arguments; checked at launch |
     | `tile.divisible` | `array<i64: ...>` | a divisor of the extent of each dimension; checked at launch |
     | `tile.alignment` | `i64` | alignment of the base pointer in bytes, 16 if absent; checked at launch |
