@@ -329,6 +329,7 @@ def compile_module(
 
     Raises:
         CompileError: with the compiler's messages and where they belong.
+        TypeError: `module` is no module.
     """
     chip = find_chip(target) if target else ""
     if chip == "cpu":
@@ -343,6 +344,9 @@ def compile_module(
         raise CompileError(f"line_info: expected True or False, found {line_info!r}")
     options = (chip, index_bitwidth, pipeline or "", line_info)
     directories = tool_path.directories()
+    # MLIR's writer of bytecode crashes on some operations.
+    if not isinstance(module, ir.Module):
+        raise TypeError(f"expected an ir.Module, found {type(module).__name__}")
     assembler = None if chip.startswith("gfx") else find_ptxas()
     place = find_place(module, (*options, kernel), assembler)
     entry = place.get() if place else None

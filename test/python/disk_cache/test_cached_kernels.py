@@ -8,7 +8,7 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from tilews import compiler
+from tilews import compiler, ir
 from tilews._mlir_libs import _tilews
 from tilews.disk_cache import keys
 from tilews.disk_cache.store import DiskCache
@@ -254,3 +254,13 @@ def test_of_many_processes_one_generates_code(cache):
     outputs = [process.communicate(timeout=100)[0].split() for process in processes]
     assert {size for size, _ in outputs} == {str(len(build().binary))}
     assert sum(int(generated) for _, generated in outputs) == 1
+
+
+def test_a_single_operation_is_refused():
+    """MLIR cannot write it as bytecode."""
+    text = "%0 = tile.alloc_shared : memref<8xf32, #gpu.address_space<workgroup>>"
+    with ir.Context():
+        module = ir.Module.parse(text)
+        (allocation,) = module.body.operations
+        with pytest.raises(TypeError, match=r"expected an ir\.Module, found"):
+            compiler.compile_module(allocation, "sm_80")
