@@ -343,6 +343,7 @@ def compile_module(
 
     Raises:
         CompileError: with the compiler's messages and where they belong.
+        TypeError: `module` is no module.
     """
     if kernel is not None and not (isinstance(kernel, str) and kernel.isprintable()):
         raise CompileError(f"kernel: expected the name of a kernel, found {kernel!a}")
@@ -350,6 +351,9 @@ def compile_module(
         find_chip(target) if target else "", index_bitwidth, pipeline or "", line_info
     )
     options.check()
+    # MLIR's writer of bytecode crashes on some operations.
+    if not isinstance(module, ir.Module):
+        raise TypeError(f"expected an ir.Module, found {type(module).__name__}")
     return _compile(module, options, kernel, None, None)
 
 

@@ -73,6 +73,9 @@ def find_place(
 ) -> CachePlace | None:
     """The place of a kernel in the cache of the environment; None without a cache.
 
+    Invalid IR has none: MLIR's writer of bytecode crashes on some. The compiler
+    refuses it.
+
     Args:
         module: its tile IR. It holds all that the kernel's Python code depends on: its
             source, captured values, constants, types and extents.
@@ -84,6 +87,10 @@ def find_place(
     """
     cache = configured()
     if cache is None:
+        return None
+    try:
+        module.operation.verify()
+    except ir.MLIRError:
         return None
     code = io.BytesIO()
     module.operation.write_bytecode(code)

@@ -8,7 +8,7 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from tilews import compiler, dispatch
+from tilews import compiler, dispatch, ir
 from tilews._support.lazy import LazyModule
 from tilews.disk_cache import keys, place
 from tilews.disk_cache.entries import CacheEntry
@@ -375,3 +375,13 @@ def test_names_of_a_lazy_module_are_listed():
     assert found.CacheEntry is CacheEntry
     assert not hasattr(found, "CacheEntries")
     assert not hasattr(found, "__wrapped__")
+
+
+def test_a_single_operation_is_refused():
+    """MLIR cannot write it as bytecode."""
+    text = "%0 = tile.alloc_shared : memref<8xf32, #gpu.address_space<workgroup>>"
+    with ir.Context():
+        module = ir.Module.parse(text)
+        (allocation,) = module.body.operations
+        with pytest.raises(TypeError, match=r"expected an ir\.Module, found"):
+            compiler.compile_module(allocation, "sm_80")
