@@ -25,6 +25,11 @@ from benchmarks.scaling.straight_kernels import (
 )
 from benchmarks.scaling.texts import function, module, repeat
 
+pytestmark = pytest.mark.skipif(
+    "TILEWS_SANITIZER_RUNTIME" in os.environ,
+    reason="the tables of a sanitizer do not fit into the limits of these tests",
+)
+
 OPT = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin" / "tilews-opt"
 #: The stack that Linux gives a process by default.
 STACK = 8 << 20
