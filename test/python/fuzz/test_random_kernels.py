@@ -30,7 +30,6 @@ OPTIONS = Options(reference_every=5, emit_every=32, rotates=True)
 
 #: Seeds of kernels that the verifier can neither prove nor refute, and what it says.
 UNVERIFIED = {
-    43: "slot 0 in phase 0 is waited for before it was committed",
     146: "more than 63 slots",
 }
 
