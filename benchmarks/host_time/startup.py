@@ -34,7 +34,7 @@ def _has_gpu() -> bool:
 
 
 def run_process(compiler: str, cache: pathlib.Path) -> dict[str, Any]:
-    """The milliseconds of a new process, and what it loaded."""
+    """The milliseconds of a new process, and whether its result is right."""
     environment = {
         **os.environ,
         "TILEWS_CACHE": "on",
