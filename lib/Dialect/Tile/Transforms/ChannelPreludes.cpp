@@ -65,11 +65,13 @@ static bool isCarried(Block *block, gpu::GPUFuncOp kernel) {
 }
 
 /// Returns the prelude that fills `alloc`. None if `alloc` is used in another
-/// way.
+/// way, or if two copies may write the same elements: they are parts of one
+/// transaction, and nothing orders the parts.
 static std::optional<Prelude> getPrelude(AllocSharedOp alloc,
                                          gpu::GPUFuncOp kernel,
                                          ArrayRef<MemoryAccess> accesses) {
   Prelude prelude{alloc, {}, {}};
+  SmallVector<const MemoryAccess *> writes;
   Block *block = nullptr;
   for (const MemoryAccess &access : accesses) {
     if (!access.shared || !access.roots.contains(alloc))
@@ -79,9 +81,13 @@ static std::optional<Prelude> getPrelude(AllocSharedOp alloc,
     if (access.writes()) {
       // A copy with a stage belongs to a pipeline.
       if (!isTmaLoad(access.op) || access.op->hasAttr(TileDialect::kStage) ||
-          (block && access.op->getBlock() != block))
+          (block && access.op->getBlock() != block) ||
+          llvm::any_of(writes, [&](const MemoryAccess *earlier) {
+            return mayOverlap(alloc, *earlier, access);
+          }))
         return std::nullopt;
       block = access.op->getBlock();
+      writes.push_back(&access);
       prelude.writers.push_back(access.op);
     } else {
       prelude.readers.push_back(access.op);

@@ -156,10 +156,10 @@ def ChannelPreludesPass : Pass<"tile-channel-preludes"> {
     read it. The role that starts TMA copies can then start these, too, and the
     readers wait right before the first read.
 
-    A copy is left alone if that role could not start it. This is the case if
-    the data decide what the role does (such as a mask that guards are read
-    from), or if an enclosing guard or loop bound depends on results of the
-    other role. All copies are left alone if the kernel will have no roles.
+    A copy is left alone if that role could not start it: data such as a mask
+    decide what the role does, or an enclosing guard or loop bound depends on
+    results of the other role. So are copies that may write the same elements,
+    since nothing would order them, and all copies of a kernel without roles.
 
     ```mlir
     tile.copy %Q[%m, 0] to %qs {tile.inst = #tile.inst<tma>} : ...

@@ -62,6 +62,48 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !S = memref<64x64xf16, #gpu.address_space<workgroup>>
 !K = memref<2x64x64xf16, #gpu.address_space<workgroup>>
 
+// Nothing orders the copies of a transaction, so they must write different elements. %q
+// gets a channel, %twice gets none: an iteration fills its upper half again, as an
+// unrolled loop does.
+// CHECK-LABEL: gpu.func @written_twice
+// CHECK-COUNT-2: tile.channel(
+// CHECK-NOT: tile.channel(
+// CHECK: tile.copy %arg0{{.*}} to %[[TWICE:.*]][0, 0]
+// CHECK-NEXT: tile.copy %arg0{{.*}} to %[[TWICE]][32, 0]
+// CHECK-NEXT: tile.copy %arg0{{.*}} to %[[TWICE]][0, 0]
+// CHECK: tile.acquire
+// CHECK-COUNT-2: tile.copy %arg0
+// CHECK: tile.commit
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @written_twice(%Q: !G, %C: memref<64x64xf16>, %n: index) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %twice = tile.alloc_shared : !S
+    %q = tile.alloc_shared : !S
+    %k = tile.alloc_shared : !K
+    %ch = tile.channel(%k) {producer = #tile.producer<tma>} : !K -> !tile.channel<2>
+    scf.for %i = %c0 to %n step %c1 {
+      tile.copy %Q[%i, 0] [32, 64] to %twice[0, 0] [32, 64] {tile.inst = #tile.inst<tma>} : !G to !S
+      tile.copy %Q[%c32, 0] [32, 64] to %twice[32, 0] [32, 64] {tile.inst = #tile.inst<tma>} : !G to !S
+      tile.copy %Q[%i, 0] [32, 64] to %twice[0, 0] [32, 64] {tile.inst = #tile.inst<tma>} : !G to !S
+      tile.copy %Q[%i, 0] [32, 64] to %q[0, 0] [32, 64] {tile.inst = #tile.inst<tma>} : !G to !S
+      tile.copy %Q[%c32, 0] [32, 64] to %q[32, 0] [32, 64] {tile.inst = #tile.inst<tma>} : !G to !S
+      %a = tile.load %twice : !S -> tensor<64x64xf16>
+      %b = tile.load %q : !S -> tensor<64x64xf16>
+      %c = arith.addf %a, %b : tensor<64x64xf16>
+      tile.store %c to %C : tensor<64x64xf16> to memref<64x64xf16>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!G = memref<?x64xf16>
+!S = memref<64x64xf16, #gpu.address_space<workgroup>>
+!K = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+
 // These buffers get no channel: one is read in the next iteration, one in another
 // block, one is written by threads, too, and one is filled by copies other than TMA.
 // CHECK-LABEL: gpu.func @others
