@@ -13,11 +13,14 @@
 //   parent: bytes ---fork---> child: read, print, write
 //   parent: read <---pipe---- new bytecode and 'M', or an error and 'E'
 //
-// The child is a fork, so that it has the dialects of its parent. It has a
-// context of its own, because the threads of the parent's are not there and may
-// have held its locks. If the child ends without an answer, the bytes are
-// damaged. The child does not verify: that makes diagnostics, which belong to
-// the parent.
+// The child is a fork, so that it has the dialects of its parent; a new process
+// would load them in a tenth of a second. It has a context of its own, because
+// the threads of the parent's are not there and may have held its locks. Other
+// threads may have held other locks, such as that of MLIR's type ids. A child
+// that waits for one uses no time of the processor, and another one is forked,
+// a few times: the lock is free after microseconds. If the child ends without
+// an answer, the bytes are damaged. The child does not verify: that makes
+// diagnostics, which belong to the parent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +40,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <poll.h>
 #include <string>
@@ -44,6 +48,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace mlir;
 using llvm::Expected;
@@ -53,6 +58,11 @@ using llvm::MemoryBuffer;
 /// of a large kernel takes milliseconds.
 static constexpr rlim_t kSeconds = 5;
 static constexpr rlim_t kMemory = rlim_t(2) << 30;
+
+/// Milliseconds without work after which a child counts as one that waits. On
+/// a busy machine a process may get no processor for a while.
+static constexpr int kPatience = 2000;
+static constexpr int kAttempts = 3;
 
 //===----------------------------------------------------------------------===//
 // The child
@@ -154,35 +164,47 @@ namespace {
 struct Answer {
   std::string text;
   int status = 0;
+  /// Whether it was stopped, because it waited for something.
+  bool isStopped = false;
 };
 } // namespace
 
-/// Reads until the child ends. One that waits for a lock of the parent takes no
-/// time of the processor: it is stopped.
-static Answer receive(pid_t child, int pipe, size_t size) {
-  using namespace std::chrono;
-  auto end = steady_clock::now() + seconds(6 * (kSeconds + (size >> 20)));
+/// Returns the time of the processor that a process has used, in nanoseconds.
+static int64_t getWork(pid_t process) {
+  clockid_t clock;
+  timespec time = {};
+  if (clock_getcpuclockid(process, &clock) != 0 ||
+      clock_gettime(clock, &time) != 0)
+    return 0;
+  return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
+
+/// Reads until the child ends. One that works without end reaches its limit.
+static Answer receive(pid_t child, int pipe) {
+  using Clock = std::chrono::steady_clock;
   Answer received;
   std::vector<char> part(1 << 16);
+  int64_t work = -1;
+  Clock::time_point next = Clock::now();
   while (true) {
-    auto left = duration_cast<milliseconds>(end - steady_clock::now()).count();
+    if (auto now = Clock::now(); now >= next) {
+      int64_t before = std::exchange(work, getWork(child));
+      if ((received.isStopped = before == work))
+        break;
+      next = now + std::chrono::milliseconds(kPatience);
+    }
     pollfd ready = {pipe, POLLIN, 0};
-    int count = left > 0 ? poll(&ready, 1, left) : 0;
-    if (count < 0 && errno == EINTR)
+    int count = poll(&ready, 1, kPatience);
+    if (count == 0 || (count < 0 && errno == EINTR))
       continue;
-    if (count <= 0)
-      break;
-    ssize_t got = read(pipe, part.data(), part.size());
-    if (got == 0)
-      break;
+    ssize_t got = count < 0 ? -1 : read(pipe, part.data(), part.size());
     if (got > 0)
       received.text.append(part.data(), got);
-    else if (errno != EINTR)
+    else if (got == 0 || errno != EINTR)
       break;
   }
   close(pipe);
-  // One that has answered ends by itself.
-  if (steady_clock::now() >= end)
+  if (received.isStopped)
     kill(child, SIGKILL);
   while (waitpid(child, &received.status, 0) < 0 && errno == EINTR)
     ;
@@ -193,15 +215,14 @@ static std::string describe(int status) {
   if (!WIFSIGNALED(status))
     return "gave up";
   int number = WTERMSIG(status);
+  // The limit of the processor's time sends both.
   if (number == SIGXCPU || number == SIGKILL)
     return "does not end";
   return std::string("crashed (") + strsignal(number) + ")";
 }
 
-Expected<std::unique_ptr<MemoryBuffer>>
-tilews::rewriteBytecode(StringRef bytes, const DialectRegistry &registry) {
-  // The reader expects an alignment.
-  auto aligned = MemoryBuffer::getMemBufferCopy(bytes);
+/// Starts a child that reads `bytes`, and returns its answer.
+static Expected<Answer> ask(StringRef bytes, const DialectRegistry &registry) {
   int ends[2];
   auto fail = [](const char *what) {
     return llvm::createStringError("cannot start a process that reads "
@@ -212,22 +233,38 @@ tilews::rewriteBytecode(StringRef bytes, const DialectRegistry &registry) {
     return fail("pipe");
   pid_t child = fork();
   if (child == 0)
-    readAndAnswer(ends[1], aligned->getBuffer(), registry);
+    readAndAnswer(ends[1], bytes, registry);
   close(ends[1]);
   if (child < 0) {
     close(ends[0]);
     return fail("fork");
   }
-  Answer received = receive(child, ends[0], bytes.size());
-  StringRef text = received.text;
-  if (WIFEXITED(received.status) &&
-      WEXITSTATUS(received.status) == EXIT_SUCCESS) {
+  return receive(child, ends[0]);
+}
+
+Expected<std::unique_ptr<MemoryBuffer>>
+tilews::rewriteBytecode(StringRef bytes, const DialectRegistry &registry) {
+  // The reader expects an alignment.
+  auto aligned = MemoryBuffer::getMemBufferCopy(bytes);
+  Expected<Answer> received = ask(aligned->getBuffer(), registry);
+  for (int i = 1; i < kAttempts && received && received->isStopped; ++i)
+    received = ask(aligned->getBuffer(), registry);
+  if (!received)
+    return received.takeError();
+  if (received->isStopped)
+    return llvm::createStringError(
+        "cannot read bytecode: each of " + llvm::Twine(kAttempts) +
+        " processes that read it waited for a lock, which another thread held; "
+        "read it while the other threads are idle");
+  StringRef text = received->text;
+  if (WIFEXITED(received->status) &&
+      WEXITSTATUS(received->status) == EXIT_SUCCESS) {
     if (text.consume_back("M"))
       return MemoryBuffer::getMemBufferCopy(text);
     if (text.consume_back("E"))
       return llvm::createStringError(text);
   }
   return llvm::createStringError("the bytecode is damaged: MLIR's reader " +
-                                 describe(received.status) +
+                                 describe(received->status) +
                                  "; write the file again");
 }

@@ -12,6 +12,7 @@
 #include "mlir-c/IR.h"
 #include "mlir/Bindings/Python/Nanobind.h"
 #include "tilews-c/ThreadHandlers.h"
+#include "llvm/Support/JSON.h"
 #include <string>
 #include <vector>
 
@@ -108,6 +109,8 @@ private:
     // MLIR adds the text of the operation, which may be longer than a screen.
     if (message.rfind("see current operation", 0) == 0)
       return;
+    // Names in the IR may be any bytes, and Python's text may not.
+    message = llvm::json::fixUTF8(message);
     // "loc("gemm.mlir":3:1)" is shortened to "gemm.mlir:3:1".
     if (place.size() > 5 && place.compare(0, 4, "loc(") == 0)
       place = place.substr(4, place.size() - 5);

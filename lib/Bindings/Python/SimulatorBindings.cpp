@@ -20,6 +20,7 @@
 
 #include "mlir/Bindings/Python/Nanobind.h"
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
+#include "mlir/Bindings/Python/NanobindUtils.h"
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
@@ -132,7 +133,7 @@ getOriginals(MlirOperation original, MlirOperation copy) {
 /// Passes the text that a kernel prints to a Python function.
 static void print(MlirStringRef text, void *receivers) {
   Receivers::call(receivers, [&](Receivers &self) {
-    self.print(nb::str(text.data, text.length));
+    self.print(mlir::decodeText(text.data, text.length));
   });
 }
 
@@ -149,7 +150,7 @@ static nb::tuple makeEvent(const TilewsSimEvent *event, Receivers &receivers) {
                                    bytes.isWritten != 0));
   }
   return nb::make_tuple(receivers.originals.at(event->op.ptr),
-                        nb::str(event->role.data, event->role.length),
+                        mlir::decodeText(event->role.data, event->role.length),
                         static_cast<unsigned>(event->unit), event->begin,
                         event->end, event->barrier, event->slot, event->phase,
                         event->bytes, event->number, event->work,

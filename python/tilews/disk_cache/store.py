@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import fcntl
 import os
 import pathlib
 import time
 import warnings
 from collections.abc import Iterator
-from typing import IO
 
 from .._support import files
 from ..errors import CompileError
@@ -83,7 +83,7 @@ class DiskCache:
         """The entry of a key; None if there is none, or none that can be used."""
         path = self.path(key)
         try:
-            entry = CacheEntry.from_bytes(files.read(path))
+            entry = CacheEntry.from_bytes(_read(path))
         except (OSError, ValueError):
             return None
         if self._is_writable:
@@ -95,7 +95,7 @@ class DiskCache:
         """The key and the entry that a shortcut leads to; None without them."""
         try:
             path = self.path(shortcut).with_suffix(_SHORTCUT)
-            found = Shortcut.from_bytes(files.read(path))
+            found = Shortcut.from_bytes(_read(path))
             if found.libraries != [*map(list, identities(found.paths))]:
                 return None
         except (OSError, ValueError):
@@ -107,7 +107,9 @@ class DiskCache:
         """Adds or replaces the entry of a key; drops others if there is no room."""
         path = self.path(key)
         if self._write(path, entry.to_bytes()):
-            self._make_room(path)
+            # Somebody may remove folders meanwhile.
+            with contextlib.suppress(OSError):
+                self._make_room(path)
 
     def put_shortcut(self, shortcut: str, target: Shortcut) -> None:
         """Adds or replaces a shortcut."""
@@ -121,6 +123,8 @@ class DiskCache:
             # Code is nobody else's business, and must be nobody else's work.
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.parent.mkdir(mode=0o700, exist_ok=True)
+            if path.exists() and not path.is_file():
+                path.unlink()  # A pipe would wait for a reader.
             files.write(path, content)
         except OSError as error:
             message = f"compiled kernels are not kept in '{self.folder}': {error}"
@@ -136,7 +140,7 @@ class DiskCache:
                 with contextlib.suppress(OSError):
                     path = self.path(key).with_suffix(_LOCK)
                     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                    _lock(held.enter_context(open(path, "wb")))
+                    held.enter_context(_locked(path))
             yield
 
     def entries(self) -> list[Stored]:
@@ -153,7 +157,7 @@ class DiskCache:
         found = []
         for stored in self.entries():
             try:
-                CacheEntry.from_bytes(files.read(stored.path))
+                CacheEntry.from_bytes(_read(stored.path))
             except (OSError, ValueError) as error:
                 found.append((stored, str(error)))
         return found
@@ -205,7 +209,7 @@ class DiskCache:
         for path in self.folder.glob(f"??/*{_SHORTCUT}"):
             with contextlib.suppress(OSError):
                 try:
-                    target = Shortcut.from_bytes(files.read(path))
+                    target = Shortcut.from_bytes(_read(path))
                 except ValueError:
                     path.unlink()
                     continue
@@ -220,18 +224,41 @@ class DiskCache:
                     path.unlink()
 
 
-def _lock(file: IO[bytes]) -> None:
+def _read(path: pathlib.Path) -> bytes:
+    """The content of a file.
+
+    Raises:
+        OSError: it cannot be read, or is a pipe or a device, which may have no end.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return files.read(path)
+
+
+@contextlib.contextmanager
+def _locked(path: pathlib.Path) -> Iterator[None]:
     """Locks a file, or gives up after a time: the other process may be stopped.
 
     Raises:
         OSError: the file system has no locks.
     """
-    end = time.monotonic() + _PATIENCE
-    while time.monotonic() < end:
+    # Opening a pipe would wait for a reader.
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
+    try:
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.01)
         try:
-            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(0.01)
+            yield
+        finally:
+            # Another thread may have forked: that process has the lock, too.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+    finally:
+        os.close(descriptor)
 
 
 def folder() -> pathlib.Path:
@@ -254,8 +281,10 @@ def configured() -> DiskCache | None:
     if mode == "off":
         return None
     size = os.environ.get("TILEWS_CACHE_SIZE", "1024")
-    if not (size.isascii() and size.isdigit() and int(size) > 0):
+    # More digits than any disk needs, and Python takes no number of any length.
+    is_number = size.isascii() and size.isdigit() and len(size) <= 15
+    if not (is_number and int(size) > 0):
         raise CompileError(
-            f"TILEWS_CACHE_SIZE: expected a number of MiB above 0, found {size!r}"
+            f"TILEWS_CACHE_SIZE: expected a number of MiB above 0, found {size!r:.80}"
         )
     return DiskCache(folder(), int(size) << 20, is_writable=mode == "on")

@@ -152,3 +152,34 @@ def test_locations_and_resources_are_kept(context):
     module = ir.Module.parse(stream.getvalue())
     assert str(module.operation.location) == 'loc("f.py":3:1)'
     assert "0x010000000102" in str(module)
+
+
+#: Forks children that wait forever, as for a lock that nobody gives back.
+WAITING = """
+import ctypes, sys, time
+from tilews import ir
+
+def add():
+    global forks
+    forks += 1
+
+forks, limit = 0, int(sys.argv[2])
+Handler = ctypes.PYFUNCTYPE(None)
+count = Handler(add)
+stop = Handler(lambda: time.sleep(3600) if forks <= limit else None)
+ctypes.CDLL(None).__register_atfork(count, None, stop, None)
+with ir.Context():
+    try:
+        print(ir.Module.parseFile(sys.argv[1]).operation.name, forks)
+    except ir.MLIRError as error:
+        print(error.error_diagnostics[0].message, forks)
+"""
+
+
+@pytest.mark.parametrize(("limit", "found"), [(1, "builtin.module 2"), (9, "a lock")])
+def test_a_child_that_waits_is_not_damage(limit, found):
+    arguments = [sys.executable, "-c", WAITING, FIXTURE, str(limit)]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=120)
+    assert found in done.stdout, done.stderr
+    assert "damaged" not in done.stdout
+    assert limit == 1 or done.stdout.endswith("threads are idle 3\n")

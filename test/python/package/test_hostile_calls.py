@@ -197,8 +197,16 @@ def test_invalid_operations_are_printed_in_generic_form(context):
         lambda: PassManager(),
         lambda: PassManager.parse("builtin.module(cse)"),
         lambda: ir.ShapedTypeComponents.get([2], ir.F32Type.get()),
+        lambda: ir.Attribute.parse("{x = 1}")[0],
+        lambda: ir.Module.parse("module @m {}").operation.attributes[0],
     ],
-    ids=["pass manager", "parsed pass manager", "components of a shape"],
+    ids=[
+        "pass manager",
+        "parsed pass manager",
+        "components of a shape",
+        "attribute of a dictionary",
+        "attribute of an operation",
+    ],
 )
 def test_what_refers_to_a_context_keeps_it_alive(make):
     def make_in_context_of_its_own():
