@@ -314,6 +314,8 @@ def members(cls: type) -> dict[str, Any]:
         for name, item in vars(base).items():
             is_member = inspect.isfunction(item) or isinstance(item, property)
             is_public = not name.startswith("_") and name not in INTERNAL
+            if name == "_call_anew":  # What C++ does not do of a call.
+                name = "__call__"
             is_public |= name == "__call__"
             if is_member and is_public and inspect.getdoc(item):
                 found[name] = item

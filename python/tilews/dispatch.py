@@ -21,10 +21,12 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import ir
+from ._launch import CallPlan, HotCall
 from ._support.chips import find_chip
 from ._support.compiler_options import CompilerOptions
 from ._support.make_cache import MakeCache
 from .bundles.jit_mode import check_call
+from .call_plans import CallForm
 from .compiler import CompiledKernel, compile_kernel
 from .disk_cache.place import find_shortcut
 from .errors import CompileError, LanguageError
@@ -63,7 +65,7 @@ class _Request:
         return (self, *with_types(value for _, value in self.specialization.constants))
 
 
-class Kernel:
+class Kernel(HotCall):
     """A tile kernel, to be compiled or called.
 
     It can be called from several threads; a kernel that several of them need is
@@ -123,6 +125,7 @@ class Kernel:
         self._compiled: MakeCache[Executable] = MakeCache(MAX_COMPILED)
         self._called: MakeCache[Executable] = MakeCache(MAX_CALLS)
         self._plans = self._specializer.make_plans()
+        self._watch(self._captured)
 
     def __reduce__(self) -> str:
         return self.python.__qualname__  # As functions: pickled as its name.
@@ -209,7 +212,7 @@ class Kernel:
             "sets its grid by tl.grid, or the call does by grid=(8, 1)"
         )
 
-    def __call__(
+    def _call_anew(
         self,
         *args: Any,
         target: str | None = None,
@@ -219,7 +222,7 @@ class Kernel:
         stream: Any = None,
         run: str | None = None,
         **kwargs: Any,
-    ) -> None:
+    ) -> tuple[None, CallPlan | None]:
         """Runs the kernel, compiled for the types of these arguments.
 
         Args:
@@ -247,8 +250,8 @@ class Kernel:
             self._check_simulation(run, target, stream)
         elif grid is None:
             kind = self._plans.describe(args, kwargs, target, threads, *self._globals())
-            if kind and self._plans.launch(kind, stream):
-                return
+            if kind and (family := self._plans.launch(kind, stream)):
+                return None, family.native
         call = self._specializer.bind(args, kwargs)
         key = (target, threads, *call.key, *self._globals())
         compiled = self._find(
@@ -271,9 +274,14 @@ class Kernel:
             amdgcn.launch(compiled, tuple(call.arguments.values()), grid=grid)
         elif kind and isinstance(compiled, CompiledKernel):
             plan = compiled.loaded.plan_and_launch(kind.arguments, None, stream)
-            self._plans.add(kind, compiled.loaded, plan)
+            return None, self._plans.add(kind, compiled.loaded, plan).native
         else:
             compiled(*call.arguments.values(), grid=grid, stream=stream)
+        return None, None
+
+    def _describe_form(self, count: int, names: tuple[str, ...]) -> CallForm | None:
+        """What the arguments of a call are: see :meth:`CallPlans.describe_form`."""
+        return self._plans.describe_form(count, names)
 
     def compile_for(
         self,

@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from .._launch import CallPlan
 from .._support import files
 from .launch import Launcher, Plan
 from .launch_errors import BackendError, LaunchError
 from .manifest import read_manifest
+from .native_plans import make_launch_plan
 from .pairs import unpair
 from .schema import show
 
@@ -183,6 +185,18 @@ class LoadedKernel:
         with self._lock:
             self._launcher.fill(plan, args, pointers)
             self._start(plan, args, stream)
+
+    def make_native(self, plan: Plan, positions: Sequence[int]) -> CallPlan | None:
+        """A plan that launches without Python; None if there can be none.
+
+        Args:
+            plan: of a launch of this kernel.
+            positions: where each argument of the kernel is among those of a call.
+        """
+        function = self._functions.get(plan.device or 0)
+        return make_launch_plan(
+            self._launcher, plan, function, positions, _stream_handle
+        )
 
     def _start(self, plan: Plan, args: Sequence[Any], stream: Any) -> None:
         """Starts the kernel, which is loaded first if need be."""

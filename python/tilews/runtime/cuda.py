@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 from typing import Any
 
+from .._launch import Driver, LaunchFrame
 from .device_variables import DeviceVariables
 from .launch import Plan
 from .launch_errors import BackendError
@@ -35,6 +37,29 @@ def _driver() -> Any:
     if status != driver.CUresult.CUDA_SUCCESS:
         raise BackendError(f"the NVIDIA driver cannot be used: {status.name}")
     return driver
+
+
+@functools.cache
+def _entry_points() -> Driver | None:
+    """The driver's functions for launches without Python; None if one is missing."""
+    # As cuda-bindings does, which names the default stream likewise.
+    of_thread = os.environ.get("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "0") != "0"
+    suffix = "_ptsz" if of_thread else ""
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+        addresses = [
+            ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+            for name in (
+                f"cuLaunchKernelEx{suffix}",
+                "cuCtxGetCurrent",
+                "cuCtxSetCurrent",
+                f"cuStreamIsCapturing{suffix}",
+                "cuTensorMapEncodeTiled",
+            )
+        ]
+    except (OSError, AttributeError):
+        return None
+    return Driver(addresses, of_thread)
 
 
 #: Errors of the driver that a kernel causes while it runs.
@@ -157,6 +182,34 @@ class CudaFunction:
                 self._driver.cuFuncSetAttribute(self._function, which, value),
             )
 
+    @functools.cached_property
+    def native_frame(self) -> LaunchFrame | None:
+        """What launches without Python need of the kernel; None if there are none."""
+        points = _entry_points()
+        if points is None or self._module.needs_preparation:
+            return None
+        return LaunchFrame(
+            points,
+            int(self._function),
+            int(self._context),
+            self._block,
+            self._cluster,
+            self._shared_bytes,
+        )
+
+    def raise_error(self, status: int) -> None:
+        """Raises the error of a launch.
+
+        Raises:
+            BackendError: always.
+        """
+        _check("the launch", (self._driver.CUresult(status),))
+
+    def zeros(self) -> int:
+        """The address of what tensor maps of empty arrays describe."""
+        self._activate()
+        return _zeros(self._device)
+
     def _activate(self) -> None:
         """Makes the device's primary context, which torch and CuPy use as well, the
         current one."""
@@ -214,28 +267,44 @@ class CudaFunction:
         driver = self._driver
         if tensor_map.is_empty:
             pointer = _zeros(self._device)
-        dtype = _TENSOR_MAP_TYPES[tensor_map.dtype]
-        swizzle = f"{tensor_map.swizzle}B" if tensor_map.swizzle else "NONE"
+        kinds = self.map_kinds(tensor_map)
         encoded = _check(
             f"encoding the tensor map of argument '{tensor_map.name}'",
             driver.cuTensorMapEncodeTiled(
-                getattr(driver.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{dtype}"),
+                kinds["type"],
                 len(tensor_map.extents),
                 pointer,
                 [driver.cuuint64_t(n) for n in tensor_map.extents],
                 [driver.cuuint64_t(n) for n in tensor_map.strides],
                 [driver.cuuint32_t(n) for n in tensor_map.box],
                 [driver.cuuint32_t(n) for n in tensor_map.element_strides],
-                driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
-                getattr(driver.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{swizzle}"),
-                getattr(
-                    driver.CUtensorMapL2promotion,
-                    f"CU_TENSOR_MAP_L2_PROMOTION_L2_{tensor_map.l2_promotion}B",
-                ),
-                driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+                kinds["interleave"],
+                kinds["swizzle"],
+                kinds["promotion"],
+                kinds["fill"],
             ),
         )
         return ctypes.string_at(int(encoded.getPtr()), TENSOR_MAP_BYTES)
+
+    def map_kinds(self, tensor_map: TensorMap) -> dict[str, Any]:
+        """The driver's names for the properties of a tensor map."""
+        driver = self._driver
+        dtype = _TENSOR_MAP_TYPES[tensor_map.dtype]
+        swizzle = f"{tensor_map.swizzle}B" if tensor_map.swizzle else "NONE"
+        promotion = f"L2_{tensor_map.l2_promotion}B"
+        return {
+            "type": getattr(
+                driver.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{dtype}"
+            ),
+            "interleave": driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+            "swizzle": getattr(
+                driver.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{swizzle}"
+            ),
+            "promotion": getattr(
+                driver.CUtensorMapL2promotion, f"CU_TENSOR_MAP_L2_PROMOTION_{promotion}"
+            ),
+            "fill": driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        }
 
     def _launch_clusters(self, plan: Plan, stream: int) -> None:
         driver = self._driver

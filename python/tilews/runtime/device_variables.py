@@ -116,6 +116,11 @@ class DeviceVariables:
         self._report = host
         self._reporting.append(self)
 
+    @property
+    def are_set_by_launches(self) -> bool:
+        """Whether each launch has to set a variable: see :meth:`prepare`."""
+        return self._printed is not None
+
     def prepare(self, stream: int) -> None:
         """Lets the next launch on a stream print as many lines as a run may.
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .arrays import ArrayInfo, describe, element_bits, fingerprint, row_major
+from .grid_expressions import evaluate, scalars_in, with_shapes
 from .launch_errors import LaunchError
 from .manifest import check_manifest
 from .overlaps import Distance, byte_span, describe_overlap, find_distances
@@ -24,57 +25,6 @@ from .tensor_maps import BYTES as TENSOR_MAP_BYTES
 from .tensor_maps import TensorMap, align, make_tensor_map
 
 _MAX_PLANS = 256
-
-_OPERATIONS: dict[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "mul": lambda a, b: a * b,
-    "mod": lambda a, b: a % b,
-    "floordiv": lambda a, b: a // b,
-    "ceildiv": lambda a, b: -(-a // b),
-}
-
-
-def evaluate(
-    expression: Any,
-    shapes: Mapping[int, Sequence[int]],
-    scalars: Mapping[int, int],
-    strides: Mapping[int, Sequence[int]] | None = None,
-) -> int:
-    """Evaluates an expression of a manifest.
-
-    Args:
-        expression: a number or a tree, as the manifest describes them.
-        shapes: the extents of each array, by the argument's position.
-        scalars: the value of each integer argument, by position.
-        strides: the strides of each array in elements, by the argument's position.
-
-    Raises:
-        LaunchError: if it divides by zero.
-    """
-    if isinstance(expression, int):
-        return expression
-    if "extent" in expression:
-        argument, dimension = expression["extent"]
-        return shapes[argument][dimension]
-    if "scalar" in expression:
-        return scalars[expression["scalar"]]
-    if "stride" in expression:
-        argument, dimension = expression["stride"]
-        return (strides or {})[argument][dimension]
-    a, b = (evaluate(arg, shapes, scalars, strides) for arg in expression["args"])
-    if b == 0 and expression["op"] not in ("add", "mul"):
-        raise LaunchError("the grid of the kernel divides by zero")
-    return _OPERATIONS[expression["op"]](a, b)
-
-
-def _scalars_in(expression: Any) -> set[int]:
-    """The positions of the integer arguments in a grid expression."""
-    if isinstance(expression, int) or "extent" in expression:
-        return set()
-    if "scalar" in expression:
-        return {expression["scalar"]}
-    return set().union(*map(_scalars_in, expression["args"]))
-
 
 # --- plans ---------------------------------------------------------------------
 
@@ -92,6 +42,7 @@ class Plan:
         tensor_maps: what the driver has to encode before the launch.
         distances: between pointers, at which arrays overlap that must not.
         producers: streams whose work the launch has to wait for.
+        grid_expressions: the grid as expressions of numbers among the arguments.
     """
 
     grid: tuple[int, int, int]
@@ -102,6 +53,7 @@ class Plan:
     tensor_maps: list[TensorMap]
     distances: list[Distance]
     producers: list[int]
+    grid_expressions: list[Any]
 
     @property
     def is_empty(self) -> bool:
@@ -133,7 +85,7 @@ class Launcher:
         self._grid = manifest["grid"]
         #: The positions of the integers that the grid depends on.
         self.grid_scalars = sorted(
-            set().union(*map(_scalars_in, self._grid)) if self._grid else ()
+            set().union(*map(scalars_in, self._grid)) if self._grid else ()
         )
         # Where the parameters that change with every call go.
         parameters = manifest["parameters"]
@@ -167,6 +119,41 @@ class Launcher:
         ]
         self._written = {written for written, _ in manifest.get("disjoint") or ()}
         self._plans: dict[Any, Plan] = {}
+
+    @property
+    def array_slots(self) -> list[tuple[int, int, int]]:
+        """For each array its parameter, argument and alignment."""
+        return [(slot, i, alignment) for slot, i, alignment, _ in self._alignments]
+
+    @property
+    def number_slots(self) -> list[tuple[int, int, tuple[str, bool], Any, str]]:
+        """For each number its parameter, argument, type, packer and name.
+
+        The type is its name and whether it is unsigned.
+        """
+        return [
+            (
+                slot,
+                position,
+                (
+                    self.manifest["parameters"][slot]["dtype"],
+                    self.arguments[position].get("unsigned", False),
+                ),
+                pack,
+                name,
+            )
+            for slot, position, name, pack in self._scalars
+        ]
+
+    @property
+    def map_slots(self) -> list[int]:
+        """The parameter of each tensor map."""
+        slots = {
+            parameter["map"]: slot
+            for slot, parameter in enumerate(self.manifest["parameters"])
+            if parameter["kind"] == "tensor_map"
+        }
+        return [slots[n] for n in range(len(self.manifest["tensor_maps"]))]
 
     def prepare(
         self, args: Sequence[Any], grid: int | Sequence[int] | None = None
@@ -283,8 +270,11 @@ class Launcher:
         for slot, parameter in enumerate(parameters):
             if parameter["kind"] == "tensor_map":
                 addresses[slot] = tensor_maps[parameter["map"]].address
+        blocks = self._get_grid(args, infos, grid)
+        shapes = {position: info.shape for position, info in infos.items()}
+        expressions = self._grid if grid is None else blocks
         return Plan(
-            self._get_grid(args, infos, grid),
+            blocks,
             device,
             values,
             addresses,
@@ -295,6 +285,7 @@ class Launcher:
                 [get_span(infos[position]) for _, position, _ in self._arrays],
             ),
             sorted({info.stream for info in infos.values() if info.stream}),
+            [with_shapes(each, shapes) for each in [*expressions, 1, 1][:3]],
         )
 
     def _make_tensor_maps(self, infos: Mapping[int, ArrayInfo]) -> list[TensorMap]:

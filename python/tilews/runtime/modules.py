@@ -73,6 +73,11 @@ class _OnAmd:
 _unused: deque[_OnNvidia | _OnAmd] = deque()
 
 
+def waiting() -> deque[_OnNvidia | _OnAmd]:
+    """The modules of kernels that are garbage."""
+    return _unused
+
+
 def unload_unused() -> None:
     """Unloads the modules of kernels that are garbage."""
     while _unused:
@@ -183,6 +188,11 @@ class CudaModule(_LoadedModule):
         status, found = self._driver.cuStreamIsCapturing(stream)
         none = self._driver.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE
         return bool(status != 0 or found != none)
+
+    @property
+    def needs_preparation(self) -> bool:
+        """Whether a launch needs more than a stream that no graph captures."""
+        return self.variables.are_set_by_launches
 
 
 class HipModule(_LoadedModule):
