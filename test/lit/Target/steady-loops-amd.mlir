@@ -3,15 +3,16 @@
 // register is copied to or from an accumulation register, and scratch memory is not used.
 // The loads of the next tile start with the first mfma. On gfx942 the waves wait for them
 // in the last step along K at the earliest: after 56 of 64 mfma. On gfx950 the loads write
-// shared memory. The only wait of an iteration is before its loads, for those of earlier
-// iterations: with two slots for all of them, and with four slots (@deep) for all but those
-// of two iterations, each with three loads.
+// shared memory, in three slots for A and two for B. The only wait of an iteration is for
+// the next tile, in the last step. It leaves the loads of A after that tile in flight, four
+// of them. With two steps (@deep) the wait is before the loads. With four slots it leaves
+// those of two iterations in flight, each with three loads.
 // RUN: tilews-translate %s --chip=gfx942 --to=asm | %python %S/Inputs/steady_loop.py | FileCheck %s --check-prefixes=CHECK,GFX942
 // RUN: tilews-translate %s --chip=gfx950 --to=asm | %python %S/Inputs/steady_loop.py | FileCheck %s --check-prefixes=CHECK,GFX950
 
 // GFX942: nt: matrix instructions 64, before loads {{[0-7]}}, before waits {{5[6-9]|6[0-4]}}
-// GFX950: nt: matrix instructions 32, before loads 0, before waits 0
-// GFX950-NEXT: pending: 0; loads before waits: 0
+// GFX950: nt: matrix instructions 32, before loads {{[0-7]}}, before waits {{2[4-9]}}
+// GFX950-NEXT: pending: 4; loads before waits: 8
 // CHECK: narrow reads: 0
 // CHECK-NEXT: reads: 24
 // GFX942-NEXT: writes: 16
@@ -19,8 +20,8 @@
 // CHECK-NEXT: copies: 0
 // CHECK-NEXT: scratch: 0
 // GFX942: nn: matrix instructions 64, before loads {{[0-7]}}, before waits {{5[6-9]|6[0-4]}}
-// GFX950: nn: matrix instructions 32, before loads 0, before waits 0
-// GFX950-NEXT: pending: 0; loads before waits: 0
+// GFX950: nn: matrix instructions 32, before loads {{[0-7]}}, before waits {{2[4-9]}}
+// GFX950-NEXT: pending: 4; loads before waits: 8
 // CHECK: narrow reads: 0
 // GFX942-NEXT: reads: {{2[4-9]|3[0-2]}}
 // GFX950-NEXT: reads: 32
@@ -56,7 +57,7 @@ gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
       tile.copy %B[%column, %k] to %bs : memref<?x?xf16> to memref<256x64xf16, #smem>
       %next = tile.gemm %as, %bs, %acc {transpose_rhs} : memref<256x64xf16, #smem>, memref<256x64xf16, #smem> -> tensor<256x256xf32>
       scf.yield %next : tensor<256x256xf32>
-    } {tile.num_stages = 2 : i32}
+    } {tile.num_stages = 3 : i32}
     %half = arith.truncf %d : tensor<256x256xf32> to tensor<256x256xf16>
     tile.store %half to %C[%row, %column] : tensor<256x256xf16> to memref<?x?xf16>
     gpu.return
@@ -82,7 +83,7 @@ gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
       tile.copy %B[%k, %column] to %bs : memref<?x?xf16> to memref<64x256xf16, #smem>
       %next = tile.gemm %as, %bs, %acc : memref<256x64xf16, #smem>, memref<64x256xf16, #smem> -> tensor<256x256xf32>
       scf.yield %next : tensor<256x256xf32>
-    } {tile.num_stages = 2 : i32}
+    } {tile.num_stages = 3 : i32}
     %half = arith.truncf %d : tensor<256x256xf32> to tensor<256x256xf16>
     tile.store %half to %C[%row, %column] : tensor<256x256xf16> to memref<?x?xf16>
     gpu.return

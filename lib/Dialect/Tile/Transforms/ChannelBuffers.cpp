@@ -134,7 +134,7 @@ SmallVector<ChannelBuffers, 0> tile::groupBuffers(ArrayRef<PipelinePlan> plans,
   SmallVector<ChannelBuffers, 0> channels;
   for (auto &[alloc, own] : single) {
     auto *it = llvm::find_if(channels, [&, &own = own](const auto &channel) {
-      return channel.reads == own.reads;
+      return channel.reads == own.reads && channel.depth == own.depth;
     });
     if (it == channels.end()) {
       channels.push_back(own);
@@ -143,7 +143,6 @@ SmallVector<ChannelBuffers, 0> tile::groupBuffers(ArrayRef<PipelinePlan> plans,
     LDBG() << "buffer at " << alloc->getLoc() << " with " << own.depth
            << " versions: channel " << (it - channels.begin());
     it->allocs.push_back(cast<AllocSharedOp>(alloc));
-    it->depth = std::max(it->depth, own.depth);
     it->addKinds(own.kinds);
   }
   if (isFew)

@@ -270,18 +270,32 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, ReleaseOp op) {
                            getPeers(b, own));
 }
 
+/// Returns the wait that directly follows `wait`, or null.
+static WaitOp getNextWait(WaitOp wait) {
+  Operation *next = wait->getNextNode();
+  while (next && !isa<WaitOp>(next) && isMemoryEffectFree(next))
+    next = next->getNextNode();
+  return dyn_cast_or_null<WaitOp>(next);
+}
+
 /// Without roles, the same threads fill and read a slot. Each thread waits for
-/// its own copies, then all synchronize at a barrier. An acquire needs nothing:
-/// `--tile-insert-barriers` has put a barrier between the last read of a slot
-/// and the next write.
+/// its own copies, then all synchronize at a barrier, one for waits in a row.
+/// An acquire needs nothing: `--tile-insert-barriers` has put a barrier between
+/// the last read of a slot and the next write.
 void ChannelLowering::lowerWithoutRoles(ImplicitLocOpBuilder &b, WaitOp op) {
+  WaitOp next = getNextWait(op);
   if (std::optional<int64_t> pending = op.getPending()) {
-    CopyGroupWaitOp::create(b, *pending);
+    // Groups are in order: a wait that leaves fewer of them covers this one.
+    if (!next || next.getPending().value_or(*pending + 1) > uint64_t(*pending))
+      CopyGroupWaitOp::create(b, *pending);
   } else if (getChannel(op).getProducer() != ProducerKind::Simt) {
     CommitGroupOp::create(b);
     CopyGroupWaitOp::create(b, 0);
   }
-  BarrierOp::create(b, /*drain_copies=*/false, op.getProxyFence());
+  if (next)
+    next.setProxyFence(next.getProxyFence() || op.getProxyFence());
+  else
+    BarrierOp::create(b, /*drain_copies=*/false, op.getProxyFence());
 }
 
 void ChannelLowering::run() {

@@ -13,7 +13,12 @@
 //
 // On AMD GPUs, whose copies pass through registers, the loops first get as many
 // stages as the chip has use and room for, two or one. These are slots, too: a
-// plan keeps as many versions of a buffer as its loop has stages.
+// plan keeps as many versions of a buffer as its loop has stages. Direct copies
+// of gfx950 can have more, and some buffers one more than others:
+//
+//   256x64 and 256x64 f16, 32 KiB each, of 160 KiB: 3 slots and 2
+//
+// So the wait for the next tile leaves copies of the tile after it in flight.
 //
 //===----------------------------------------------------------------------===//
 
@@ -139,8 +144,11 @@ class DepthChoice {
 public:
   DepthChoice(gpu::GPUFuncOp kernel, const TargetInfo &target)
       : kernel(kernel), target(target), loops(getLoopsToPipeline(kernel)) {
-    for (scf::ForOp loop : loops)
+    for (scf::ForOp loop : loops) {
       asked.push_back(getStages(loop));
+      if (PipelinePlan::isAnnotated(loop))
+        byHand.insert(loop);
+    }
   }
 
   void run() {
@@ -167,9 +175,7 @@ public:
 
 private:
   /// A plan by hand keeps the stages that it is written for.
-  bool isFree(scf::ForOp loop) const {
-    return !PipelinePlan::isAnnotated(loop);
-  }
+  bool isFree(scf::ForOp loop) const { return !byHand.contains(loop); }
 
   void limit(int64_t stages) {
     for (auto [loop, most] : llvm::zip_equal(loops, asked))
@@ -186,22 +192,26 @@ private:
       planned.insert(plan.getLoop());
       isDirect &= llvm::all_of(plan.getBuffers(), isFilledDirectly);
     }
-    return getPipelineNeeds(kernel, target, pipelines);
+    return getPipelineNeeds(kernel, target, pipelines.getPlans());
   }
 
   /// Calls `fn` with each planned loop that asks for more than `slots`, and
-  /// with the start of its remark.
-  void explain(int64_t slots, function_ref<void(InFlightDiagnostic &)> fn);
+  /// with the start of its remark. One more slot have `deeper` buffers.
+  void explain(int64_t slots, int64_t deeper,
+               function_ref<void(InFlightDiagnostic &)> fn);
 
   /// Adds slots to two that need `needs`, while the unit stays as busy.
   void deepen(PipelineNeeds needs);
+  /// Adds a slot to some buffers of those that have `slots`, and need `needs`.
+  /// Returns how many.
+  int64_t deepenSome(int64_t slots, const PipelineNeeds &needs);
 
   /// Removes stages and orders by hand, which ask for too many slots. Returns
   /// whether there are any.
   bool dropStagesByHand();
   void giveUp(const PipelineNeeds &one);
   void explainFewer(int64_t slots, const PipelineNeeds &few,
-                    const PipelineNeeds &more);
+                    const PipelineNeeds &more, int64_t deeper = 0);
   void explainTwo(const PipelineNeeds &two);
 
   gpu::GPUFuncOp kernel;
@@ -209,6 +219,8 @@ private:
   SmallVector<scf::ForOp> loops;
   /// The stages that the loops ask for.
   SmallVector<int64_t> asked;
+  /// Loops with stages and orders in the source.
+  llvm::SmallPtrSet<Operation *, 4> byHand;
   /// The loops that have a pipeline with the last limit, and whether copies
   /// fill all of their buffers directly.
   llvm::SmallPtrSet<Operation *, 4> planned;
@@ -225,6 +237,7 @@ bool DepthChoice::dropStagesByHand() {
     setStages(loop, stages);
     any = true;
   }
+  byHand.clear();
   return any;
 }
 
@@ -241,16 +254,17 @@ void DepthChoice::giveUp(const PipelineNeeds &one) {
     }
 }
 
-void DepthChoice::explain(int64_t slots,
+void DepthChoice::explain(int64_t slots, int64_t deeper,
                           function_ref<void(InFlightDiagnostic &)> fn) {
   for (auto [loop, stages] : llvm::zip_equal(loops, asked)) {
     if (!isFree(loop) || stages <= slots || !planned.contains(loop))
       continue;
     InFlightDiagnostic remark = remarkAt(loop, "tile-pipe-0018: ");
     remark << "the buffers of the loop get " << slots
-           << (slots == 1 ? " slot" : " slots") << " instead of " << stages
-           << ": ";
-    fn(remark);
+           << (slots == 1 ? " slot" : " slots") << " instead of " << stages;
+    if (deeper > 0)
+      remark << ", but " << deeper << " of them " << slots + 1;
+    fn(remark << ": ");
   }
 }
 
@@ -259,16 +273,50 @@ void DepthChoice::deepen(PipelineNeeds needs) {
   for (int64_t slots = kMostStagedSlots; slots < most; ++slots) {
     PipelineNeeds more = getNeeds(slots + 1);
     if (!keepsUnitBusy(kernel, target, more, needs)) {
-      limit(slots);
-      return explainFewer(slots, needs, more);
+      return explainFewer(slots, needs, more, deepenSome(slots, needs));
     }
     needs = more;
   }
 }
 
+int64_t DepthChoice::deepenSome(int64_t slots, const PipelineNeeds &needs) {
+  limit(slots + 1);
+  KernelPipelines pipelines(kernel, loops);
+  SmallVector<PipelinePlan, 0> plans = pipelines.takePlans();
+  llvm::SmallPtrSet<Operation *, 4> late;
+  SmallVector<PipelinePlan *> deeper;
+  for (PipelinePlan &plan : plans)
+    if (isFree(plan.getLoop()) && getStages(plan.getLoop()) > slots &&
+        plan.canDelay()) {
+      deeper.push_back(&plan);
+      for (const PipedBuffer &buffer : plan.getBuffers())
+        late.insert(buffer.alloc);
+    }
+  auto fits = [&] {
+    for (PipelinePlan *plan : deeper)
+      plan->delay(late);
+    return keepsUnitBusy(kernel, target,
+                         getPipelineNeeds(kernel, target, plans), needs);
+  };
+  size_t all = late.size();
+  for (PipelinePlan *plan : deeper)
+    for (const PipedBuffer &buffer : plan->getBuffers()) {
+      late.erase(buffer.alloc);
+      if (!fits())
+        late.insert(buffer.alloc);
+    }
+  if (late.size() == all || !fits()) {
+    limit(slots);
+    return 0;
+  }
+  for (PipelinePlan *plan : deeper)
+    plan->annotate();
+  return all - late.size();
+}
+
 void DepthChoice::explainFewer(int64_t slots, const PipelineNeeds &few,
-                               const PipelineNeeds &more) {
-  explain(slots, [&](InFlightDiagnostic &remark) {
+                               const PipelineNeeds &more, int64_t deeper) {
+  explain(slots, deeper, [&](InFlightDiagnostic &remark) {
     remark << "with " << slots + 1 << " slots, the kernel needs "
            << more.sharedBytes << " bytes of shared memory, and "
            << target.chip;
@@ -283,7 +331,7 @@ void DepthChoice::explainFewer(int64_t slots, const PipelineNeeds &few,
 }
 
 void DepthChoice::explainTwo(const PipelineNeeds &two) {
-  explain(kMostStagedSlots, [&](InFlightDiagnostic &remark) {
+  explain(kMostStagedSlots, /*deeper=*/0, [&](InFlightDiagnostic &remark) {
     remark << "on " << target.chip << ", registers hold the tiles after "
            << "those; the kernel needs " << two.sharedBytes
            << " bytes of shared memory";

@@ -8,7 +8,15 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from tilews.sim.amdgcn import POLICIES, MachineError, Simulator, launch
+from tilews.sim.amdgcn import (
+    GLOBAL_LATENCIES,
+    POLICIES,
+    MachineError,
+    Simulator,
+    launch,
+    model_cycles,
+    record,
+)
 from tilews.sim.amdgcn.disassembly import parse
 from tilews.sim.amdgcn.memory import GlobalMemory, SharedMemory
 from tilews.sim.amdgcn.memory_ops import MemoryCompiler
@@ -162,3 +170,40 @@ def test_raised_counts_are_noticed(place, raised, policy):
             [a, m, k, b, n, k, c, m, n],
             compiled.manifest["shared_bytes"],
         )
+
+
+@tilews.kernel(threads=512)
+def large(
+    A: tl.Tensor["M, K:8", tl.f16],
+    B: tl.Tensor["N, K:8", tl.f16],
+    C: tl.Tensor["M, N", tl.f32],
+):
+    As = tl.alloc_shared((256, 64), tl.f16)
+    Bs = tl.alloc_shared((256, 64), tl.f16)
+    acc = tl.zeros((256, 256), tl.f32)
+    for k in tl.range(tl.cdiv(A.shape[1], 64), num_stages=3):
+        tl.copy(A[0, k * 64], As)
+        tl.copy(B[0, k * 64], Bs)
+        acc = tl.gemm(As, Bs, acc, transpose_rhs=True)
+    C[0, 0] = acc
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("depth", [0, 64, 72, 192, 264])
+def test_buffers_with_more_slots_than_others(depth, policy):
+    """160 KiB are three slots of A and two of B."""
+    compiled = large.compile("gfx950")
+    assert compiled.manifest["shared_bytes"] == 5 * 256 * 64 * 2
+    a, b, c = make_arguments(depth)
+    launch(compiled, [a[:250], b, c[:250]], 1, policy=policy)
+    np.testing.assert_array_equal(c[:250], a[:250].astype(np.float32) @ b.T)
+    assert re.search(r"s_waitcnt vmcnt\(4\)", compiled.asm)
+
+
+def test_matrix_units_are_busy():
+    """The first operands of a tile are read while the tile before is multiplied."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-4, 5, (256, 1024)).astype(np.float16) for _ in range(2))
+    recording = record(large.compile("gfx950"), [a, b, np.zeros((256, 256), "f4")])
+    for latency in GLOBAL_LATENCIES:
+        assert model_cycles(recording, latency).matmul > 0.89

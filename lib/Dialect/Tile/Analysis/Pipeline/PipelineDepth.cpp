@@ -53,10 +53,10 @@ BlockUnit BlockUnit::get(const TargetInfo &target) {
   return {groupBytes, target.arch == 0x1102 ? 1024 : 1536, 256};
 }
 
-/// Returns the bytes of shared memory of a block. The buffers that `pipelines`
+/// Returns the bytes of shared memory of a block. The buffers that `plans`
 /// pipe have versions, and live as long as the outermost loop around them.
 static int64_t countBytes(gpu::GPUFuncOp kernel, const TargetInfo &target,
-                          const KernelPipelines &pipelines) {
+                          ArrayRef<PipelinePlan> plans) {
   SharedBuffers buffers(kernel);
   SharedLiveness liveness(kernel, buffers);
   llvm::DenseMap<Operation *, int64_t> versions;
@@ -67,7 +67,7 @@ static int64_t countBytes(gpu::GPUFuncOp kernel, const TargetInfo &target,
     own.begin = std::min(own.begin, other.begin);
     own.end = std::max(own.end, other.end);
   };
-  for (const PipelinePlan &plan : pipelines.getPlans()) {
+  for (const PipelinePlan &plan : plans) {
     // The slots are allocated at the start of the kernel.
     Operation *outermost = plan.getLoop();
     for (Operation *op = outermost; op != kernel; op = op->getParentOp())
@@ -118,11 +118,11 @@ bool tile::isFilledDirectly(const PipedBuffer &buffer) {
 /// Returns the registers of a thread: fragments, among them a tile of each
 /// piped buffer that is still to be stored, and addresses.
 static int64_t countRegisters(gpu::GPUFuncOp kernel,
-                              const KernelPipelines &pipelines) {
+                              ArrayRef<PipelinePlan> plans) {
   int64_t threads = getNumThreads(kernel);
   int64_t fragments = RegisterPressure(threads).findPeak(kernel.getBody());
   int64_t staged = 0;
-  for (const PipelinePlan &plan : pipelines.getPlans()) {
+  for (const PipelinePlan &plan : plans) {
     int64_t bytes = 0;
     for (const PipedBuffer &buffer : plan.getBuffers())
       if (!isFilledDirectly(buffer))
@@ -139,11 +139,11 @@ static int64_t countWaves(gpu::GPUFuncOp kernel, const TargetInfo &target) {
 
 PipelineNeeds tile::getPipelineNeeds(gpu::GPUFuncOp kernel,
                                      const TargetInfo &target,
-                                     const KernelPipelines &pipelines) {
+                                     ArrayRef<PipelinePlan> plans) {
   BlockUnit unit = BlockUnit::get(target);
-  int64_t bytes = countBytes(kernel, target, pipelines);
+  int64_t bytes = countBytes(kernel, target, plans);
   int64_t registers =
-      std::min(countRegisters(kernel, pipelines), unit.mostRegisters);
+      std::min(countRegisters(kernel, plans), unit.mostRegisters);
   if (bytes > target.maxSharedBytes)
     return {bytes, 0};
   int64_t waves = std::max<int64_t>(unit.registers / registers, 1);

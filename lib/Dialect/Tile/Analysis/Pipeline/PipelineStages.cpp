@@ -137,6 +137,47 @@ void PipelinePlan::countVersions() {
   }
 }
 
+bool PipelinePlan::canDelay() const {
+  llvm::SmallPtrSet<Operation *, 4> writers;
+  for (const PipedBuffer &buffer : buffers) {
+    if (!buffer.guards.empty())
+      return false;
+    for (Operation *writer : buffer.writers)
+      if (!writers.insert(writer).second)
+        return false;
+  }
+  int64_t lastProducer = -1, firstConsumer = statements.getAll().size();
+  for (const Statement &statement : statements.getAll()) {
+    if (!statement.isScheduled())
+      continue;
+    if (statement.part != Part::Produce) {
+      firstConsumer = std::min(firstConsumer, statement.order);
+      continue;
+    }
+    if (statement.stage != 0 || !writers.contains(statement.op))
+      return false;
+    lastProducer = std::max(lastProducer, statement.order);
+  }
+  return getStatements().getNumStages() > 1 && lastProducer < firstConsumer;
+}
+
+void PipelinePlan::delay(const llvm::SmallPtrSetImpl<Operation *> &allocs) {
+  assert(canDelay());
+  SmallVector<Operation *> late, others;
+  for (const PipedBuffer &buffer : buffers)
+    llvm::append_range(allocs.contains(buffer.alloc) ? late : others,
+                       buffer.writers);
+  llvm::DenseMap<Operation *, int64_t> orders;
+  for (Operation *writer : llvm::concat<Operation *>(late, others))
+    orders.try_emplace(writer, orders.size());
+  for (Statement &statement : statements.getAll())
+    if (auto it = orders.find(statement.op); it != orders.end()) {
+      statement.order = it->second;
+      statement.stage = statement.order < int64_t(late.size()) ? 1 : 0;
+    }
+  countVersions();
+}
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//

@@ -452,12 +452,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
   }
 
   // A wait without `pending` waits for all groups. Stores need no wait, only the
-  // barrier.
+  // barrier. Waits in a row have one barrier.
   // CHECK-LABEL: gpu.func @all
   // CHECK: tile.commit_group
   // CHECK-NEXT: tile.copy_group_wait {pending = 0 : i64}
   // CHECK-NEXT: tile.barrier {proxy_fence}
-  // CHECK-NEXT: tile.barrier
   // CHECK-NEXT: gpu.return
   gpu.func @all(%C: memref<64x64xf16>) kernel attributes {tile.threads = 128 : i32} {
     %As = tile.alloc_shared : !A
@@ -467,6 +466,24 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     %p = tile.cursor : !tile.cursor<3>
     tile.wait %copies[%p] {proxy_fence} : !tile.channel<3>
     tile.wait %stores[%p] : !tile.channel<3>
+    gpu.return
+  }
+  // Of waits in a row, one that leaves fewer groups in flight than those before it
+  // replaces them.
+  // CHECK-LABEL: gpu.func @in_a_row
+  // CHECK-NOT: pending = 2
+  // CHECK: tile.copy_group_wait {pending = 1 : i64}
+  // CHECK-NEXT: tile.copy_group_wait {pending = 3 : i64}
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: gpu.return
+  gpu.func @in_a_row() kernel attributes {tile.threads = 128 : i32} {
+    %As = tile.alloc_shared : !A
+    %ch = tile.channel(%As) {producer = #tile.producer<cp_async>} : !A -> !tile.channel<3>
+    %p = tile.cursor : !tile.cursor<3>
+    tile.wait %ch[%p] {pending = 2 : i64} : !tile.channel<3>
+    %q = tile.advance %p : !tile.cursor<3>
+    tile.wait %ch[%q] {pending = 1 : i64} : !tile.channel<3>
+    tile.wait %ch[%q] {pending = 3 : i64} : !tile.channel<3>
     gpu.return
   }
 }

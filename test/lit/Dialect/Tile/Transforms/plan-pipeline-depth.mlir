@@ -138,3 +138,56 @@ gpu.module @gfx942 [#rocdl.target<chip = "gfx942">] {
     gpu.return
   }
 }
+
+// -----
+
+#smem = #gpu.address_space<workgroup>
+
+// Direct copies: three slots of both buffers do not fit, but three of one and two of the
+// other. Copies to the latter run one iteration later, and first.
+// CHECK-LABEL: gpu.func @some_slots
+// CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>, tile.order = 1 : i32, tile.stage = 0 : i32}
+// CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>, tile.order = 0 : i32, tile.stage = 1 : i32}
+// CHECK: tile.gemm {{.*}} {tile.order = 2 : i32, tile.stage = 2 : i32
+// CHECK: tile.num_stages = 3 : i32
+
+// Here not even one of them has room for a third slot.
+// CHECK-LABEL: gpu.func @two_slots_only
+// CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>, tile.order = 0 : i32, tile.stage = 0 : i32}
+// CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>, tile.order = 1 : i32, tile.stage = 0 : i32}
+// CHECK: tile.gemm {{.*}} {tile.order = 2 : i32, tile.stage = 1 : i32
+// CHECK: tile.num_stages = 2 : i32
+gpu.module @gfx950 [#rocdl.target<chip = "gfx950">] {
+  gpu.func @some_slots(%A: memref<?x?xf16>, %C: memref<?x?xf32>, %n: index) kernel attributes {tile.threads = 512 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : tensor<256x256xf32>
+    %as = tile.alloc_shared : memref<256x64xf16, #smem>
+    %bs = tile.alloc_shared : memref<256x64xf16, #smem>
+    // expected-remark @below {{tile-pipe-0018: the buffers of the loop get 2 slots instead of 3, but 1 of them 3: with 3 slots, the kernel needs 196608 bytes of shared memory, and gfx950 has 163840 for a block}}
+    %d = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<256x256xf32>) {
+      tile.copy %A[0, %k] to %as {tile.inst = #tile.inst<cp_async>} : memref<?x?xf16> to memref<256x64xf16, #smem>
+      tile.copy %A[512, %k] to %bs {tile.inst = #tile.inst<cp_async>} : memref<?x?xf16> to memref<256x64xf16, #smem>
+      %next = tile.gemm %as, %bs, %acc {transpose_rhs} : memref<256x64xf16, #smem>, memref<256x64xf16, #smem> -> tensor<256x256xf32>
+      scf.yield %next : tensor<256x256xf32>
+    } {tile.num_stages = 3 : i32}
+    tile.store %d to %C[0, 0] : tensor<256x256xf32> to memref<?x?xf32>
+    gpu.return
+  }
+  gpu.func @two_slots_only(%A: memref<?x?xf16>, %C: memref<?x?xf32>, %n: index) kernel attributes {tile.threads = 512 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : tensor<320x320xf32>
+    %as = tile.alloc_shared : memref<320x64xf16, #smem>
+    %bs = tile.alloc_shared : memref<320x64xf16, #smem>
+    // expected-remark @below {{tile-pipe-0018: the buffers of the loop get 2 slots instead of 3: with 3 slots, the kernel needs 245760 bytes of shared memory, and gfx950 has 163840 for a block}}
+    %d = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<320x320xf32>) {
+      tile.copy %A[0, %k] to %as {tile.inst = #tile.inst<cp_async>} : memref<?x?xf16> to memref<320x64xf16, #smem>
+      tile.copy %A[512, %k] to %bs {tile.inst = #tile.inst<cp_async>} : memref<?x?xf16> to memref<320x64xf16, #smem>
+      %next = tile.gemm %as, %bs, %acc {transpose_rhs} : memref<320x64xf16, #smem>, memref<320x64xf16, #smem> -> tensor<320x320xf32>
+      scf.yield %next : tensor<320x320xf32>
+    } {tile.num_stages = 3 : i32}
+    tile.store %d to %C[0, 0] : tensor<320x320xf32> to memref<?x?xf32>
+    gpu.return
+  }
+}

@@ -41,7 +41,7 @@ struct PipelineNeeds {
   int64_t blocks;
 };
 
-/// Returns what `kernel` needs if its loops are pipelined by `pipelines`, where
+/// Returns what `kernel` needs if its loops are pipelined by `plans`, where
 /// tiles pass through registers unless a buffer is filled directly. Shared
 /// memory is packed as by `--tile-plan-shared-memory`, except for scratch
 /// memory, which is not known before layouts.
@@ -54,7 +54,7 @@ struct PipelineNeeds {
 /// ```
 PipelineNeeds getPipelineNeeds(mlir::gpu::GPUFuncOp kernel,
                                const TargetInfo &target,
-                               const KernelPipelines &pipelines);
+                               llvm::ArrayRef<PipelinePlan> plans);
 
 /// Whether a unit is as busy with the needs `deep` as with `shallow`, those of
 /// the same kernel with one slot less. Two waves on each vector unit suffice:

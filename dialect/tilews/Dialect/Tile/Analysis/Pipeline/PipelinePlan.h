@@ -71,6 +71,23 @@ public:
   /// Returns whether operations of `loop` have a stage or an order.
   static bool isAnnotated(mlir::scf::ForOp loop);
 
+  /// Whether `delay` can be used: all producers are at the start of an
+  /// iteration, without guards, and each fills one piped buffer.
+  bool canDelay() const;
+  /// Lets the writers of some buffers run one iteration later than those of the
+  /// others, and before these. So these buffers have one version less. For
+  ///
+  /// ```
+  ///   stage 0: copy -> %as; stage 0: copy -> %bs; stage 2: gemm %as, %bs
+  /// ```
+  ///
+  /// and `%bs`:
+  ///
+  /// ```
+  ///   stage 1: copy -> %bs; stage 0: copy -> %as; stage 2: gemm %as, %bs
+  /// ```
+  void delay(const llvm::SmallPtrSetImpl<mlir::Operation *> &allocs);
+
   /// Writes stages and orders to the operations.
   void annotate() const;
 
