@@ -1,4 +1,4 @@
-"""Launches kernels of a code object: blocks one by one, waves interleaved."""
+"""Launches kernels of a code object: waves interleaved, and blocks that take long."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .blocks import LOOP_STEPS, RunningBlock, perform_all, run_blocks
 from .code_object import CodeObject, KernelDescriptor
 from .disassembly import MachineError, MachineInstruction
 from .line_table import find_line, read_line_table
@@ -146,10 +147,11 @@ class Simulator:
                 for y in range(grid[1])
                 for x in range(grid[0])
             )
+        starts = (
+            self._make_block(kernel, pointer, threads, size, block) for block in blocks
+        )
         with np.errstate(all="ignore"):
-            for self.block in blocks:
-                self.memory_compiler.shared = SharedMemory(size)
-                self._run_block(kernel, pointer, threads, self.block)
+            run_blocks(starts, self._run_block, self._check_progress)
 
     def _pack(self, arguments: list[Any]) -> bytes:
         packed = b""
@@ -165,6 +167,21 @@ class Simulator:
         return packed
 
     # ----------------------------------------------------------------- blocks
+
+    def _make_block(
+        self,
+        kernel: KernelDescriptor,
+        pointer: int,
+        threads: int,
+        shared_bytes: int,
+        place: tuple[int, int, int],
+    ) -> RunningBlock:
+        waves = [
+            self._make_wave(kernel, pointer, index, place)
+            for index in range(threads // self.code.lanes)
+        ]
+        queues = [AccessQueues(wave, self.rng, self.policy) for wave in waves]
+        return RunningBlock(place, waves, queues, SharedMemory(shared_bytes))
 
     def _make_wave(
         self,
@@ -193,29 +210,66 @@ class Simulator:
         if self.recording:
             wave.recorded = []
             self.recording.waves.append(wave.recorded)
-        self.memory_compiler.queues[index] = AccessQueues(wave, self.rng, self.policy)
         return wave
 
-    def _run_block(
-        self,
-        kernel: KernelDescriptor,
-        pointer: int,
-        threads: int,
-        block: tuple[int, int, int],
-    ) -> None:
-        waves = [
-            self._make_wave(kernel, pointer, index, block)
-            for index in range(threads // self.code.lanes)
-        ]
-        while any(wave.state != "ended" for wave in waves):
-            _pass_barriers(waves)
-            ready = [wave for wave in waves if wave.state == "ready"]
-            if not ready:
-                raise MachineError(
-                    f"deadlock in block {block}: waves wait at a barrier that other "
-                    "waves do not signal, because they wait at one, too"
-                )
-            self._run_wave(self.rng.choice(ready), self.rng.randint(1, 200))
+    def _enter(self, block: RunningBlock) -> None:
+        self.block = block.place
+        self.memory_compiler.shared = block.shared
+        self.memory_compiler.queues.update(enumerate(block.queues))
+
+    def _choose_wave(self, block: RunningBlock) -> Wave:
+        _pass_barriers(block.waves)
+        ready = [wave for wave in block.waves if wave.state == "ready"]
+        if not ready:
+            raise MachineError(
+                f"deadlock in block {block.place}: waves wait at a barrier that other "
+                "waves do not signal, because they wait at one, too"
+            )
+        return self.rng.choice(ready)
+
+    def _run_block(self, block: RunningBlock, budget: int) -> None:
+        """Executes about `budget` instructions of a block, unless it ends before."""
+        self._enter(block)
+        while budget > 0 and not block.has_ended:
+            step = self.rng.randint(1, 200)
+            self._run_wave(self._choose_wave(block), step)
+            budget -= step
+
+    def _check_progress(self, running: list[RunningBlock]) -> None:
+        """Refuses blocks that repeat loops while none changes memory."""
+        perform_all(running)
+        before = self.memory.copy()
+        known, repeated = (
+            [self._get_loop_states(block) for block in running] for _ in range(2)
+        )
+        perform_all(running)
+        is_stuck = all(
+            later and later <= earlier
+            for earlier, later in zip(known, repeated, strict=True)
+        )
+        if is_stuck and self.memory.equals(before):
+            lines = read_line_table(self.code.image)
+            addresses = sorted(address for _, address, _ in repeated[0])
+            places = filter(None, (find_line(lines, address) for address in addresses))
+            raise MachineError(
+                f"the kernel hangs: block {running[0].place} repeats the loop at "
+                f"{next(places, hex(addresses[0]))}, and no block of {len(running)} "
+                "that run at the same time changes memory any more"
+            )
+
+    def _get_loop_states(self, block: RunningBlock) -> set[tuple[int, int, int]]:
+        """The states of waves where they start a loop again; none if the block ends."""
+        self._enter(block)
+        found: set[tuple[int, int, int]] = set()
+        for _ in range(LOOP_STEPS):
+            if block.has_ended:
+                return set()
+            wave = self._choose_wave(block)
+            before = wave.pc
+            self._run_wave(wave, 1)
+            if wave.pc < before:
+                found.add((wave.index, wave.pc, wave.get_digest()))
+        return found
 
     def _run_wave(self, wave: Wave, budget: int) -> None:
         steps, instructions = self.steps, self.code.instructions

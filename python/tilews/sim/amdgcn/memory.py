@@ -90,6 +90,13 @@ class GlobalMemory:
             raise MachineError("store to a read-only array")
         buffer[offsets[:, None] + np.arange(data.shape[1])] = data
 
+    def copy(self) -> list[np.ndarray]:
+        """What the buffers hold that can change."""
+        return [buffer.copy() for buffer in self.buffers if buffer.flags.writeable]
+
+    def equals(self, copied: list[np.ndarray]) -> bool:
+        return all(map(np.array_equal, self.copy(), copied))
+
 
 class SharedMemory:
     """A block's shared memory; reads of unwritten bytes are errors.

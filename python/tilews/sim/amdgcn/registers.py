@@ -63,6 +63,10 @@ class Wave:
         self.all_lanes = True
         self.set_mask(EXEC, np.ones(lanes, bool))
 
+    def get_digest(self) -> int:
+        """A hash of the registers."""
+        return hash((self.v.tobytes(), tuple(self.s), self.scc))
+
     def get_exec(self) -> np.ndarray:
         """The active lanes, shape (lanes,)."""
         key = (self.s[EXEC], self.s[EXEC + 1])

@@ -239,7 +239,8 @@ class ScalarCompiler:
         if function is None:
             return None
         bits = 64 if inst.name.endswith("64") else 32
-        write = self._write(operands[0], bits)
+        # A count of bits has 32 of them, whatever it counts.
+        write = self._write(operands[0], 32 if "_i32_" in inst.name else bits)
         sources = [read_scalar(o, f"u{bits}") for o in operands[1:]]
         if inst.name == "s_fmac_f32" or inst.name.startswith("s_bitset"):
             sources.append(read_scalar(operands[0]))

@@ -371,7 +371,7 @@ def _make_float_ops() -> dict[str, Op]:
         "fract": lambda a: a - np.floor(a),
     }
     ops: dict[str, Op] = {}
-    for kind in ("f16", "f32", "i32", "u32"):
+    for kind in ("f16", "f32", "i16", "u16", "i32", "u32"):
         types = f"{kind} {kind} {kind}"
         three: list[tuple[str, Function]] = [("max3", np.fmax), ("min3", np.fmin)]
         three += [("maximum3", np.maximum), ("minimum3", np.minimum)]
