@@ -35,10 +35,15 @@ class Timing:
 
 
 class Timer:
-    """Times launches on the current stream."""
+    """Times launches on the current stream.
 
-    def __init__(self) -> None:
-        self._buffer = torch.empty(FLUSH_BYTES, dtype=torch.int8, device="cuda")
+    Args:
+        flush_bytes: what is written before each launch: more for calls that keep the
+            host busy for long.
+    """
+
+    def __init__(self, flush_bytes: int = FLUSH_BYTES) -> None:
+        self._buffer = torch.empty(flush_bytes, dtype=torch.int8, device="cuda")
 
     def __call__(
         self, launch: Callable[[], Any], iterations: int = ITERATIONS

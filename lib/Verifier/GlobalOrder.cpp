@@ -12,6 +12,9 @@
 //   * one role reads what another role writes;
 //   * a TMA copy reads, through the asynchronous proxy, what threads write.
 //
+// An acquire counts as a write of what other blocks have released, unless no
+// read can come after it.
+//
 // Threads of one task are ordered by its barriers, and asynchronous copies by
 // barriers that drain them; those by cp.async also by a barrier after a wait
 // for their group. Barriers are placed once memory is planned, and checked from
@@ -98,12 +101,59 @@ GlobalMemory::GlobalMemory(gpu::GPUFuncOp kernel) {
         insert(accesses.conflicts[number], other);
 }
 
+/// Whether `op` may make another role wait for it, or let one go on.
+static bool synchronizesRoles(Operation *op) {
+  return isa<ClusterBarrierOp, gpu::BarrierOp>(op) ||
+         llvm::any_of(op->getOperandTypes(), [](Type type) {
+           return isa<ChannelType, MBarrierType>(type);
+         });
+}
+
+/// Whether a role ends with `op`, as far as other roles can tell: the role does
+/// not repeat it, and synchronizes with none of them after it.
+static bool isLastOfRole(Operation *op) {
+  for (; !isa<RoleOp>(op); op = op->getParentOp()) {
+    if (isa<LoopLikeOpInterface>(op))
+      return false;
+    for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+      if (next->walk([](Operation *inner) {
+                return synchronizesRoles(inner) ? WalkResult::interrupt()
+                                                : WalkResult::advance();
+              })
+              .wasInterrupted())
+        return false;
+  }
+  return true;
+}
+
+/// Whether `op` comes before `other` in the program, and no loop repeats both.
+static bool isAlwaysBefore(Operation *op, Operation *other) {
+  Block *block = other->getBlock();
+  Operation *before = block->findAncestorOpInBlock(*op);
+  while (!before) {
+    block = block->getParentOp()->getBlock();
+    before = block->findAncestorOpInBlock(*op);
+  }
+  if (!before->isBeforeInBlock(block->findAncestorOpInBlock(*other)))
+    return false;
+  Operation *parent = block->getParentOp();
+  return !isa<LoopLikeOpInterface>(parent) &&
+         !parent->getParentOfType<LoopLikeOpInterface>();
+}
+
 /// Whether the order of a read and a write of one buffer is not followed.
+///
+/// An acquire stands for a write of all memory, and has to come before the
+/// reads after it. Example: the last block to add to a ticket sums up what the
+/// others have stored. Its copies of operands have ended long before.
 static bool isUnfollowed(const MemoryAccess &read, const MemoryAccess &write) {
   unsigned reader = getTask(read.op), writer = getTask(write.op);
-  if (reader != writer && reader != 0 && writer != 0)
-    return true;
-  return isByTma(read) && !isByTma(write);
+  bool areRoles = reader != writer && reader != 0 && writer != 0;
+  if (!areRoles && (!isByTma(read) || isByTma(write)))
+    return false;
+  bool isAcquire = !write.access.operand;
+  return !isAcquire || !(areRoles ? isLastOfRole(write.op)
+                                  : isAlwaysBefore(read.op, write.op));
 }
 
 std::optional<Finding> GlobalMemory::findUnfollowed() const {

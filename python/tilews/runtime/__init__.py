@@ -72,7 +72,7 @@ def _current_stream(library: str, device: int) -> int:
     return 0
 
 
-def _stream_handle(stream: Any) -> int:
+def stream_handle(stream: Any) -> int:
     """The handle of a stream: a number, or an object of torch, CuPy or CUDA Python.
 
     Raises:
@@ -210,7 +210,7 @@ class LoadedKernel:
         if stream is None:
             handle = _current_stream(_library(args), device)
         else:
-            handle = _stream_handle(stream)
+            handle = stream_handle(stream)
         function.launch(plan, handle)
 
 

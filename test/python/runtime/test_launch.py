@@ -332,7 +332,7 @@ def test_without_a_gpu_the_target_is_the_cpu(monkeypatch):
 
 def test_unknown_stream_is_refused():
     with pytest.raises(LaunchError, match="expected a stream"):
-        runtime._stream_handle("fast")
+        runtime.stream_handle("fast")
 
 
 def test_the_runtime_needs_no_mlir():

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import random
 import sys
 
 import click.testing
@@ -10,7 +11,9 @@ import pytest
 from benchmarks import runner
 from benchmarks.cases import Case
 from benchmarks.library import __main__ as library
+from benchmarks.library import tilings
 from tilews import kernels
+from tilews.kernels.matmuls import tiling
 
 #: Measures nothing: tilews and torch take the same time, and the last case is wrong.
 WORKER = """
@@ -80,3 +83,30 @@ def test_worker_needs_a_gpu():
     session = runner.Session(60.0, lambda line: None, library.WORKER)
     with pytest.raises(runner.WorkerError, match="no NVIDIA GPU here"):
         session.run([Case("softmax", (8, 8), "f32")])
+
+
+# --- Tiles of matmuls ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("itemsize", [1, 2])
+def test_every_tiling_is_measured(itemsize):
+    draw = random.Random(0)
+    for _ in range(20):
+        shape = tilings.draw_shape(draw)
+        assert all(extent > 0 for extent in shape)
+        found = tilings.tilings_of(shape, itemsize)
+        chosen = tiling.choose((1, *shape), itemsize, "sm_90a", False, True)
+        assert found[0] == chosen and len(set(found)) == len(found)
+        assert set(tiling.candidates("sm_90a", itemsize, True)) <= set(found)
+
+
+def test_table_of_tilings():
+    rows = [
+        {"shape": (3, 16, 32), "dtype": "bf16", "torch": 9.0, "times": [12.0, 10.0]},
+        {"shape": (5, 16, 64), "dtype": "e4m3", "torch": 8.0, "times": [8.0, 16.0]},
+    ]
+    text = tilings.describe({"gpu": "a GPU", "seed": 3, "ptxas": None}, rows)
+    assert "seed 3\n" in text
+    assert "| 3x16x32 | bf16 | 12.0 | 10.0 | 1.20 | 9.0 | 0.75 | 0.90 |" in text
+    assert "2 shapes. Chosen / best: median 1.100, largest 1.20." in text
+    assert "torch / best: median 0.95, smallest 0.90." in text

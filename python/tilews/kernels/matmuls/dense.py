@@ -11,6 +11,7 @@ from ...runtime.arrays import is_on_host
 from ..host import FLOATS, check_array, check_type, fail, result
 from ..operation import operation
 from ..rows.gated import find_activation
+from ..scratch import allocate, can_allocate, take_tickets
 from .tiling import choose
 
 #: Types of operands, and those of results.
@@ -71,6 +72,26 @@ def tile_sum(
     return acc
 
 
+@tilews.func
+def store_part(acc: Any, Parts: Any, Tickets: Any, tile: Any, own: Any) -> Any:
+    """Stores the sum of a part of the depth; returns whether all parts are there."""
+    part, parts = own
+    BM, BN = acc.shape
+    Parts[tile * parts + part, 0:BM, 0:BN] = acc
+    return tl.atomic_add(1, Tickets[tile], order="acq_rel") == parts - 1
+
+
+@tilews.func
+def add_parts(Parts: Any, Tickets: Any, tile: Any, parts: Any) -> Any:
+    """The sums of all parts of a tile, added up in their order."""
+    _, BM, BN = Parts.shape
+    acc = tl.load(Parts[tile * parts, 0:BM, 0:BN])
+    for other in tl.range(1, parts):
+        acc += tl.load(Parts[tile * parts + other, 0:BM, 0:BN])
+    tl.atomic_store(0, Tickets[tile])  # For the next launch.
+    return acc
+
+
 @tilews.kernel
 def matmul_tiles(
     A: tl.Tensor["G, RA, CA", "T"],
@@ -79,23 +100,29 @@ def matmul_tiles(
     Residual: tl.Tensor["G, M, N", "W"] | None,
     RowScales: tl.Tensor["G, M", tl.f32] | None,
     ColumnScales: tl.Tensor["1, N", tl.f32] | None,
-    C: tl.Tensor["P, M, N", "U"],
+    Parts: tl.Tensor["P, BM, BN", "S"] | None,
+    Tickets: tl.Tensor["Q", tl.i32] | None,
+    C: tl.Tensor["G, M, N", "U"],
     scale: tl.f32,
+    parts: tl.i32 = 1,
     BM: tl.constexpr = 128,
     BN: tl.constexpr = 128,
     BK: tl.constexpr = 64,
     STAGES: tl.constexpr = 3,
     BLOCKS: tl.constexpr = 0,
     PING_PONG: tl.constexpr = False,
-    SPLITS: tl.constexpr = 1,
+    CLUSTER: tl.constexpr = 1,
+    SPLIT: tl.constexpr = False,
     TRANSPOSE_A: tl.constexpr = False,
     TRANSPOSE_B: tl.constexpr = False,
     TF32: tl.constexpr = False,
     activation: tl.constexpr = None,
 ) -> None:
     """Tiles of C[g] = A[g] @ B[g]. BLOCKS persistent blocks compute them, or each has a
-    block. With SPLITS, C has a matrix for each part of the depth: P is G * SPLITS."""
-    P, M, N = C.shape
+    block. With SPLIT, several blocks each sum up one of some parts of the depth. With
+    CLUSTER, as many blocks compute tiles below each other, from the same columns of B.
+    """
+    G, M, N = C.shape
     As = tl.alloc_shared((BK, BM) if TRANSPOSE_A else (BM, BK), A.dtype)
     Bs = tl.alloc_shared((BN, BK) if TRANSPOSE_B else (BK, BN), B.dtype)
     K = A.shape[1] if TRANSPOSE_A else A.shape[2]
@@ -104,47 +131,37 @@ def matmul_tiles(
     finish = (Bias, Residual, RowScales, ColumnScales)
     if BLOCKS:
         tl.grid(BLOCKS)
+        # Tiles of whole clusters; the last ones may be outside of C.
         for x, y, g in tl.persistent(
-            tl.cdiv(N, BN), tl.cdiv(M, BM), P, ping_pong=PING_PONG
+            tl.cdiv(N, BN),
+            tl.cdiv(M, BM * CLUSTER) * CLUSTER,
+            G,
+            order="row",
+            panel=8,
+            ping_pong=PING_PONG,
         ):
             m, n = y * BM, x * BN
             total = tile_sum(A, B, As, Bs, g, m, n, (0, steps), MODE)
             epilogue(total, finish, C, (g, m, n), scale, activation)
     else:
-        x, y, p = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM), P)
+        x, y, z = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM), G * parts)
         tl.rasterize("row", panel=8)
-        part = tl.cdiv(steps, SPLITS)
-        first = p % SPLITS * part
-        own = (first, tl.minimum(first + part, steps)) if SPLITS > 1 else (0, steps)
         m, n = y * BM, x * BN
-        total = tile_sum(A, B, As, Bs, p // SPLITS, m, n, own, MODE)
-        epilogue(total, finish, C, (p, m, n), scale, activation)
+        if SPLIT:
+            g, part = z // parts, z % parts
+            own = (steps * part // parts, steps * (part + 1) // parts)
+            total = tile_sum(A, B, As, Bs, g, m, n, own, MODE)
+            tile = (g * tl.cdiv(M, BM) + y) * tl.cdiv(N, BN) + x
+            if store_part(total, Parts, Tickets, tile, (part, parts)):
+                total = add_parts(Parts, Tickets, tile, parts)
+                epilogue(total, finish, C, (g, m, n), scale, activation)
+        else:
+            total = tile_sum(A, B, As, Bs, z, m, n, (0, steps), MODE)
+            epilogue(total, finish, C, (z, m, n), scale, activation)
 
 
-@tilews.kernel(threads=128)
-def matmul_sums(
-    Parts: tl.Tensor["P, M, N", "S"],
-    Bias: tl.Tensor["N", "V"] | None,
-    Residual: tl.Tensor["G, M, N", "W"] | None,
-    RowScales: tl.Tensor["G, M", tl.f32] | None,
-    ColumnScales: tl.Tensor["1, N", tl.f32] | None,
-    C: tl.Tensor["G, M, N", "U"],
-    scale: tl.f32,
-    SPLITS: tl.constexpr,
-    BM: tl.constexpr = 4,
-    BN: tl.constexpr = 256,
-    activation: tl.constexpr = None,
-) -> None:
-    """Adds up the parts of a matmul whose depth was split, in order."""
-    G, M, N = C.shape
-    x, y, g = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM), G)
-    m, n = y * BM, x * BN
-    acc = tl.load(Parts[g * SPLITS, m : m + BM, n : n + BN])
-    for s in tl.static_range(1, SPLITS):
-        acc += tl.load(Parts[g * SPLITS + s, m : m + BM, n : n + BN])
-    place = (g, m, n)
-    finish = (Bias, Residual, RowScales, ColumnScales)
-    epilogue(acc, finish, C, place, scale, activation)
+#: The same kernel, whose blocks fetch shared columns of B once for two of them.
+matmul_tile_pairs = tilews.kernel(matmul_tiles.python, cluster=(2, 1, 1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,7 +249,8 @@ def matmul(
 
     ``activation(a @ b * scale * scale_a[:, None] * scale_b + bias) + residual``, summed
     and computed in f32, for i8 summed in i32. If the result has few tiles, several
-    blocks share the depth, and a second kernel adds up their parts in a fixed order.
+    blocks share the depth, and the last one to finish a tile adds up their parts in a
+    fixed order.
 
     Args:
         a: (..., M, K), or (..., K, M) with `transpose_a`, of f16, bf16, f32, fp8 or i8.
@@ -313,7 +331,7 @@ def launch_matmul(
     options: dict[str, Any],
     launch: dict[str, Any],
 ) -> None:
-    """Launches a matmul, and the kernel that adds up its parts if there are any.
+    """Launches a matmul.
 
     Args:
         both: the operands.
@@ -323,33 +341,38 @@ def launch_matmul(
     """
     arrays, y, scale, activation = finish
     batches, m, n, _ = both.shape
-    c = y.reshape(batches, m, n)
     size = both.dtype.bits // 8
     target, on_host = launch.get("target"), is_on_host(both.a)
-    tiling = choose(both.shape, size, target, on_host, both.is_direct)
-    is_whole = tiling.splits == 1
-    parts = c
-    if not is_whole:
+    can_split = can_allocate(both.a)
+    tiling = choose(both.shape, size, target, on_host, both.is_direct, can_split)
+    parts = tickets = None
+    if tiling.splits > 1:
+        tiles = batches * math.ceil(m / tiling.bm) * math.ceil(n / tiling.bn)
+        shape = (tiles * tiling.splits, tiling.bm, tiling.bn)
         total = tl.f32 if both.dtype.is_float else tl.i32
-        parts = result("matmul", None, both.a, (batches * tiling.splits, m, n), total)
-    matmul_tiles(
+        stream = launch.get("stream")
+        parts = allocate(both.a, stream, shape, total)
+        tickets = take_tickets(both.a, stream, tiles)
+    kernel = matmul_tiles if tiling.cluster == 1 else matmul_tile_pairs
+    kernel(
         both.a,
         both.b,
-        *(arrays if is_whole else [None] * len(arrays)),
+        *arrays,
         parts,
-        scale if is_whole else 1.0,
+        tickets,
+        y.reshape(batches, m, n),
+        scale,
+        tiling.splits,
         BM=tiling.bm,
         BN=tiling.bn,
         BK=tiling.bk,
         STAGES=tiling.stages,
         BLOCKS=tiling.blocks,
         PING_PONG=tiling.ping_pong,
-        SPLITS=tiling.splits,
-        activation=activation if is_whole else None,
+        CLUSTER=tiling.cluster,
+        SPLIT=tiling.splits > 1,
+        activation=activation,
         threads=tiling.threads,
         **options,
         **launch,
     )
-    if not is_whole:
-        rest = {"SPLITS": tiling.splits, "activation": activation}
-        matmul_sums(parts, *arrays, c, scale, **rest, **launch)

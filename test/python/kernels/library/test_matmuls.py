@@ -1,5 +1,7 @@
 """Matmuls of tilews.kernels against float64; their tiles; what is compiled."""
 
+import dataclasses
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import tilews
 from kernels.library import library_calls
 from kernels.library.library_calls import FLOATS, assert_close
 from tilews import kernels
-from tilews.kernels.matmuls import tiling
+from tilews.kernels.matmuls import dense, tiling
 from tilews.runtime import LaunchError
 
 TYPES = {**FLOATS, "e4m3": ml_dtypes.float8_e4m3fn, "i8": np.int8}
@@ -156,18 +158,42 @@ def test_wrong_arguments(call, message):
 
 
 @pytest.mark.parametrize(
-    "shape, blocks, splits",
+    "shape, is_persistent, is_split",
     [
-        ((1, 8192, 8192, 8192), tiling.PROCESSORS, 1),
-        ((1, 512, 512, 16384), 0, 8),
-        ((1, 16, 1024, 8192), 0, 8),
-        ((1, 64, 64, 64), 0, 1),
+        ((1, 8192, 8192, 8192), True, False),
+        ((1, 512, 512, 16384), False, True),
+        ((1, 16, 1024, 8192), False, True),
+        ((1, 64, 64, 64), False, False),
     ],
     ids=str,
 )
-def test_choice_on_hopper(shape, blocks, splits):
+def test_choice_on_hopper(shape, is_persistent, is_split):
     chosen = tiling.choose(shape, 2, "H100", on_host=False, is_direct=True)
-    assert (chosen.blocks, chosen.splits) == (blocks, splits)
+    assert (chosen.blocks > 0, chosen.splits > 1) == (is_persistent, is_split)
+    whole = tiling.choose(shape, 2, "H100", False, True, can_split=False)
+    assert whole.splits == 1
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1, 1), (3, 64, 64, 8192), (1, 5, 8192, 300)])
+def test_splits(shape):
+    """Each part has two steps, and there are not many more parts than processors."""
+    batches, m, n, k = shape
+    for one in tiling.candidates("sm_90a", 2, True):
+        splits = tiling.possible_splits(one, shape)
+        assert splits[0] == 1
+        if one.blocks:
+            assert len(splits) == 1
+        tiles = batches * -(-m // one.bm) * -(-n // one.bn)
+        for each in splits[1:]:
+            assert each * 2 * one.bk <= k
+            assert each * tiles <= 4 * tiling.PROCESSORS
+
+
+def test_misaligned_rows_are_read_in_pairs():
+    """Rows of fp8 that are no multiple of 128 bytes take more of the cache."""
+    shape = (1, 4096, 4096, 4112)
+    chosen = tiling.choose(shape, 1, "H100", on_host=False, is_direct=True)
+    assert chosen.cluster == 2
 
 
 def test_every_tiling_fits():
@@ -190,7 +216,7 @@ def big(dtype, shape, transposes, **launch):
     kernels.matmul(a, b, transpose_a=transposes[0], transpose_b=transposes[1], **launch)
 
 
-#: Persistent, with separate sums, and rows that TMA does not copy.
+#: Persistent, with sums of parts, and rows that TMA does not copy.
 LARGE = [(2048, 2048, 2048), (64, 64, 4096), (300, 100, 75)]
 
 
@@ -205,10 +231,10 @@ def test_compiles(dtype, chip, shape):
         with pytest.raises(tilews.CompileError, match="does not multiply e4m3"):
             library_calls.compile_for(run, chip)
         return
-    for compiled in library_calls.compile_for(run, chip):
-        assert compiled.resources["spill_stores"] <= 4
-        if chip == "sm_90a" and shape != LARGE[2] and "tiles" in compiled.mlir("tile"):
-            assert ".entry matmul_sums" in compiled.ptx or "wgmma" in compiled.ptx
+    (compiled,) = library_calls.compile_for(run, chip)
+    assert compiled.resources["spill_stores"] <= 4
+    if chip == "sm_90a" and shape != LARGE[2]:
+        assert "wgmma" in compiled.ptx
 
 
 @pytest.mark.parametrize("transposes", TRANSPOSES, ids=str)
@@ -231,3 +257,26 @@ def test_proved(dtype, chip, shape):
         big(dtype, shape, (False, True), **launch)
 
     assert library_calls.prove(run, chip) >= 5
+
+
+def hopper_tilings():
+    """Each candidate for sm_90a, and with parts of the depth where it may be split."""
+    for one in tiling.candidates("sm_90a", 2, True):
+        yield one
+        if not one.blocks:
+            yield dataclasses.replace(one, splits=2)
+
+
+@pytest.mark.parametrize("one", list(hopper_tilings()), ids=str)
+def test_every_tiling_is_proved(one, monkeypatch):
+    monkeypatch.setattr(dense, "choose", lambda *_: one)
+
+    def run(**launch):
+        big("bf16", (1000, 1000, 1000), (False, True), **launch)
+
+    (compiled,) = library_calls.compile_for(run, "sm_90a")
+    assert "wgmma" in compiled.ptx
+    if one.splits == 1:
+        assert compiled.resources["spill_stores"] == 0
+    assert ("multicast" in compiled.ptx) == (one.cluster > 1)
+    assert library_calls.prove(run, "sm_90a") >= 5
