@@ -167,11 +167,9 @@ FailureOr<std::string> tilews::linkCodeObject(StringRef object, Location loc) {
       failed(output.create("hsaco", "", loc)))
     return failure();
 
-  const char *arguments[] = {"ld.lld",
-                             "-shared",
-                             "--no-undefined",
-                             "-o",
-                             output.getPath().c_str(),
+  const char *arguments[] = {"ld.lld", "-shared", "--no-undefined",
+                             // Threads of lld are missing after a fork.
+                             "--threads=1", "-o", output.getPath().c_str(),
                              input.getPath().c_str()};
   std::string messages, unused;
   llvm::raw_string_ostream os(messages), unusedOS(unused);

@@ -16,6 +16,8 @@ from ._observers import on_messages
 from ._support import files, tool_path
 from ._support.chips import find_chip
 from ._support.compiler_options import CompilerOptions
+from ._support.forks import make_locks
+from ._support.kept import KeptProperty
 from .disk_cache.entries import CacheEntry
 from .disk_cache.place import CachePlace, find_place, follow_shortcut
 from .errors import CompileError
@@ -66,9 +68,12 @@ class CompiledKernel:
         self._entry = entry
         self._parse_time: float | None = None
         self._reported = 0
-        self._lock = threading.RLock()
+        make_locks(self, CompiledKernel._make_lock)
         self._chip = entry.chip if entry else self._compilation.chip
         self._report()
+
+    def _make_lock(self) -> None:
+        self._lock = threading.RLock()
 
     @property
     def _compilation(self) -> _tilews.Compilation:
@@ -134,12 +139,12 @@ class CompiledKernel:
         self._report()
         return text
 
-    @functools.cached_property
+    @KeptProperty
     def llvm(self) -> str:
         """Optimized LLVM IR."""
         return self._get("LLVM").decode()
 
-    @functools.cached_property
+    @KeptProperty
     def asm(self) -> str:
         """Assembly: PTX or GCN."""
         return self._get("ASSEMBLY").decode()
@@ -150,13 +155,13 @@ class CompiledKernel:
         self._require("nvidia", "PTX")
         return self.asm
 
-    @functools.cached_property
+    @KeptProperty
     def object(self) -> bytes:
         """AMD: the relocatable object."""
         self._require("amd", "relocatable object")
         return self._get("OBJECT")
 
-    @functools.cached_property
+    @KeptProperty
     def binary(self) -> bytes:
         """The cubin or the HSACO."""
         return self._get_kept("binary", "BINARY")
@@ -173,7 +178,7 @@ class CompiledKernel:
         self._require("amd", "HSACO")
         return self.binary
 
-    @functools.cached_property
+    @KeptProperty
     def manifest(self) -> dict[str, Any]:
         """How to launch the kernel; ``docs/launch.md`` describes the fields."""
         if self._entry is not None:
@@ -213,7 +218,7 @@ class CompiledKernel:
             times[stage] = times.get(stage, 0.0) + milliseconds
         return times
 
-    @functools.cached_property
+    @KeptProperty
     def image(self) -> bytes:
         """What is loaded to run the kernel: the binary, or PTX without ``ptxas``.
 

@@ -227,7 +227,7 @@ run(MlirOperation kernel, const std::vector<Argument> &arguments,
     receivers.originals = getOriginals(kernel, copy.kernel);
   MlirLogicalResult result = verifyAround(copy.kernel);
   if (mlirLogicalResultIsSuccess(result)) {
-    nb::gil_scoped_release release;
+    LongCall running(mlirOperationGetContext(kernel));
     result =
         tilewsSimRun(copy.kernel, converted.size(), converted.data(), &options);
   }

@@ -120,7 +120,7 @@ private:
     bool failed;
     DiagnosticCollector diagnostics(context);
     {
-      nb::gil_scoped_release release;
+      LongCall running(context);
       std::lock_guard<std::mutex> lock(mutex);
       failed = mlirLogicalResultIsFailure(function(text));
     }

@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
+from .forks import make_locks
+
 V = TypeVar("V")
 
 
@@ -25,10 +27,17 @@ class MakeCache(Generic[V]):
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._lock = threading.Lock()
         self._values: OrderedDict[Hashable, V] = OrderedDict()
         # Values that a thread is making, with the thread.
         self._pending: dict[Hashable, tuple[Future[V], int]] = {}
+        make_locks(self, MakeCache._make_lock)
+
+    def _make_lock(self) -> None:
+        """Makes the lock; forgets what threads make that are not in this process."""
+        self._lock = threading.Lock()
+        thread = threading.get_ident()
+        pending = self._pending.items()
+        self._pending = {key: each for key, each in pending if each[1] == thread}
 
     def __len__(self) -> int:
         return len(self._values)

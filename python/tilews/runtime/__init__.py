@@ -14,6 +14,7 @@ from typing import Any
 
 from .._launch import CallPlan
 from .._support import files
+from .._support.forks import make_locks
 from .launch import Launcher, Plan
 from .launch_errors import BackendError, LaunchError
 from .manifest import read_manifest
@@ -121,6 +122,9 @@ class LoadedKernel:
         self._backend = _backend(self._launcher.vendor)
         self._functions: dict[int, Any] = {}
         # A plan is shared by the calls that have like arguments.
+        make_locks(self, LoadedKernel._make_lock)
+
+    def _make_lock(self) -> None:
         self._lock = threading.Lock()
 
     def __copy__(self) -> LoadedKernel:

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 PRELUDE = """
-import io, sys, threading
+import gc, io, sys, threading
+import numpy
 from tilews import CompileError, compiler, ir, passes, schedule, sim
 
 TEXT = '''
@@ -157,6 +158,29 @@ WAYS = {
                 assert "No space left" in str(error), error
             else:
                 raise AssertionError("written")
+    """,
+    # Locks are taken only where there are threads: a change meanwhile is refused.
+    "pools": """
+        module = ir.Module.parse(TEXT, context)
+        def change(done, blocks):
+            for call in (lambda: context.enable_multithreading(False),
+                         lambda: context.set_thread_pool(ir.ThreadPool())):
+                try:
+                    call()
+                except RuntimeError as error:
+                    seen.append(str(error))
+        seen = []
+        sim.run(module, "k", [numpy.zeros(4, "f4")], progress=change)
+        assert seen and all("cannot change while" in text for text in seen)
+        # The context keeps its pool.
+        context.set_thread_pool(ir.ThreadPool())
+        gc.collect()
+        module = ir.Module.parse(TEXT.replace("@k", "@j") + TEXT.replace("@m", "@n"),
+                                 context)
+        passes.run(module, "builtin.module(gpu.module(gpu.func(cse)))")
+        for enable in (False, True):
+            context.enable_multithreading(enable)
+            passes.run(module, "builtin.module(gpu.module(gpu.func(cse)))")
     """,
     # Messages quote their input, whatever it is.
     "bytes": """
