@@ -182,6 +182,8 @@ static void addConversion(OpPassManager &passes, unsigned indexBitwidth,
   addPipeline(
       passes,
       llvm::formatv(kConversion, dialect, indexBitwidth, retry, peel).str());
+  if (dialect == "rocdl")
+    addPipeline(passes, "tile-prefetch-operands");
   addPipeline(passes, llvm::formatv(kLLVMPasses, indexBitwidth).str());
 }
 

@@ -79,6 +79,56 @@ def ConvertTileToROCDLPass : ConvertTilePass<"convert-tile-to-rocdl"> {
   }];
 }
 
+def PrefetchOperandsPass
+    : Pass<"tile-prefetch-operands", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Read the first operands of a matmul in the iteration before";
+  let description = [{
+    For AMD GPUs, after `--convert-tile-to-rocdl`. The loop has one matmul, starts with
+    a wait and a barrier, and its copies write shared memory directly. It multiplies by its
+    last operands only after it has waited for the next tile and has read that one's
+    first operands. So the matrix units work while the waves wait and read.
+
+    The wait leaves copies in flight, and the matmul has three steps or more: else the
+    waves would wait for copies. Waits, barriers, copies and reads keep their order. The last iteration reads the
+    operands of a tile after it, which the loop after it reads again.
+
+    Before:
+
+    ```mlir
+    scf.for %i = %lb to %ub step %s iter_args(%acc = %zero) {
+      rocdl.s.waitcnt 3956
+      rocdl.s.barrier
+      rocdl.load.to.lds ...
+      rocdl.sched.barrier 193
+      %a = llvm.load %p : !llvm.ptr<3> -> vector<8xf16>
+      %0 = rocdl.mfma.f32.32x32x16.f16 %a, ...
+      %b = llvm.load %q : !llvm.ptr<3> -> vector<8xf16>
+      rocdl.sched.barrier 0
+      %1 = rocdl.mfma.f32.32x32x16.f16 %b, ...
+    ```
+
+    After:
+
+    ```mlir
+    %first = scf.if %any { rocdl.s.waitcnt 3956; rocdl.s.barrier; llvm.load ... }
+    scf.for %i = %lb to %ub step %s iter_args(%acc = %zero, %a = %first) {
+      rocdl.load.to.lds ...
+      rocdl.sched.barrier 193
+      %0 = rocdl.mfma.f32.32x32x16.f16 %a, ...
+      %b = llvm.load %q : !llvm.ptr<3> -> vector<8xf16>
+      rocdl.sched.barrier 0
+      rocdl.s.waitcnt 3956
+      rocdl.s.barrier
+      %next = llvm.load %p : !llvm.ptr<3> -> vector<8xf16>
+      %1 = rocdl.mfma.f32.32x32x16.f16 %b, ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+    "::mlir::LLVM::LLVMDialect"
+  ];
+}
+
 def ExpandMathPass : Pass<"tile-expand-math", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Expand math functions for which the GPUs have no instruction";
   let description = [{

@@ -10,6 +10,8 @@
 
 #include "tilews/Conversion/Common/Patterns.h"
 
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+
 namespace tilews {
 
 /// The instructions of AMD GPUs, for the conversion that all targets share.
@@ -55,6 +57,9 @@ public:
   void setKernelAttributes(mlir::LLVM::LLVMFuncOp kernel,
                            int64_t threads) const override;
 };
+
+/// Whether `fence` is the one of a matmul before its first step.
+bool isMatmulStart(mlir::ROCDL::SchedBarrier fence);
 
 } // namespace tilews
 

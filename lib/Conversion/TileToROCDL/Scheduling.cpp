@@ -46,6 +46,10 @@ static void createFence(ImplicitLocOpBuilder &b, Passing passing) {
       b, b.getI32IntegerAttr(static_cast<int32_t>(passing)));
 }
 
+bool tilews::isMatmulStart(ROCDL::SchedBarrier fence) {
+  return fence.getMask() == static_cast<uint32_t>(Passing::AllButGlobalLoads);
+}
+
 // Operands of wmma take most of the registers of an RDNA chip, so that those of
 // two steps may not fit.
 void ROCDLLowering::emitMatmulStart(ImplicitLocOpBuilder &b) const {

@@ -3,15 +3,16 @@
 // register is copied to or from an accumulation register, and scratch memory is not used.
 // The loads of the next tile start with the first mfma. On gfx942 the waves wait for them
 // in the last step along K at the earliest: after 56 of 64 mfma. On gfx950 the loads write
-// shared memory, in three slots for A and two for B. The only wait of an iteration is before
-// its loads, and leaves those of A after the next tile in flight, four of them. With four
-// slots (@deep) it leaves those of two iterations in flight, each with three loads.
+// shared memory, in three slots for A and two for B. The only wait of an iteration is for
+// the next tile, in the last step. It leaves the loads of A after that tile in flight, four
+// of them. With two steps (@deep) the wait is before the loads. With four slots it leaves
+// those of two iterations in flight, each with three loads.
 // RUN: tilews-translate %s --chip=gfx942 --to=asm | %python %S/Inputs/steady_loop.py | FileCheck %s --check-prefixes=CHECK,GFX942
 // RUN: tilews-translate %s --chip=gfx950 --to=asm | %python %S/Inputs/steady_loop.py | FileCheck %s --check-prefixes=CHECK,GFX950
 
 // GFX942: nt: matrix instructions 64, before loads {{[0-7]}}, before waits {{5[6-9]|6[0-4]}}
-// GFX950: nt: matrix instructions 32, before loads 0, before waits 0
-// GFX950-NEXT: pending: 4; loads before waits: 0
+// GFX950: nt: matrix instructions 32, before loads {{[0-7]}}, before waits {{2[4-9]}}
+// GFX950-NEXT: pending: 4; loads before waits: 8
 // CHECK: narrow reads: 0
 // CHECK-NEXT: reads: 24
 // GFX942-NEXT: writes: 16
@@ -19,8 +20,8 @@
 // CHECK-NEXT: copies: 0
 // CHECK-NEXT: scratch: 0
 // GFX942: nn: matrix instructions 64, before loads {{[0-7]}}, before waits {{5[6-9]|6[0-4]}}
-// GFX950: nn: matrix instructions 32, before loads 0, before waits 0
-// GFX950-NEXT: pending: 4; loads before waits: 0
+// GFX950: nn: matrix instructions 32, before loads {{[0-7]}}, before waits {{2[4-9]}}
+// GFX950-NEXT: pending: 4; loads before waits: 8
 // CHECK: narrow reads: 0
 // GFX942-NEXT: reads: {{2[4-9]|3[0-2]}}
 // GFX950-NEXT: reads: 32

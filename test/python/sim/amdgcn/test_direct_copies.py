@@ -8,7 +8,15 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from tilews.sim.amdgcn import POLICIES, MachineError, Simulator, launch
+from tilews.sim.amdgcn import (
+    GLOBAL_LATENCIES,
+    POLICIES,
+    MachineError,
+    Simulator,
+    launch,
+    model_cycles,
+    record,
+)
 from tilews.sim.amdgcn.disassembly import parse
 from tilews.sim.amdgcn.memory import GlobalMemory, SharedMemory
 from tilews.sim.amdgcn.memory_ops import MemoryCompiler
@@ -190,3 +198,12 @@ def test_buffers_with_more_slots_than_others(depth, policy):
     launch(compiled, [a[:250], b, c[:250]], 1, policy=policy)
     np.testing.assert_array_equal(c[:250], a[:250].astype(np.float32) @ b.T)
     assert re.search(r"s_waitcnt vmcnt\(4\)", compiled.asm)
+
+
+def test_matrix_units_are_busy():
+    """The first operands of a tile are read while the tile before is multiplied."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-4, 5, (256, 1024)).astype(np.float16) for _ in range(2))
+    recording = record(large.compile("gfx950"), [a, b, np.zeros((256, 256), "f4")])
+    for latency in GLOBAL_LATENCIES:
+        assert model_cycles(recording, latency).matmul > 0.89
