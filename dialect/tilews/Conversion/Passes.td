@@ -88,7 +88,8 @@ def PrefetchOperandsPass
     last operands only after it has waited for the next tile and has read that one's
     first operands. So the matrix units work while the waves wait and read.
 
-    Waits, barriers, copies and reads keep their order. The last iteration reads the
+    The wait leaves copies in flight, and the matmul has three steps or more: else the
+    waves would wait for copies. Waits, barriers, copies and reads keep their order. The last iteration reads the
     operands of a tile after it, which the loop after it reads again.
 
     Before:

@@ -177,4 +177,33 @@ gpu.module @kernels {
     }
     llvm.return %d#0 : vector<16xf32>
   }
+
+  // A wait for all copies, with two slots.
+  // CHECK-LABEL: llvm.func @waits_for_all
+  // CHECK-NOT: scf.if
+  llvm.func @waits_for_all(%lds: !llvm.ptr<3>, %from: !llvm.ptr<7>, %init: vector<16xf32>, %n: i32) -> vector<16xf32> {
+    %zero = llvm.mlir.constant(0 : i32) : i32
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %d:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %init, %slot = %lds) -> (vector<16xf32>, !llvm.ptr<3>) : i32 {
+      rocdl.s.waitcnt 3952
+      rocdl.s.barrier
+      rocdl.load.to.lds %from, %slot, 16, 0, 0 : <7>
+      rocdl.sched.barrier 193
+      %pa0 = llvm.getelementptr %slot[0] : (!llvm.ptr<3>) -> !llvm.ptr<3>, f16
+      %a0 = llvm.load %pa0 : !llvm.ptr<3> -> vector<8xf16>
+      %d0 = rocdl.mfma.f32.32x32x16.f16 %a0, %a0, %acc, %zero, %zero, %zero : (vector<8xf16>, vector<8xf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+      %pa1 = llvm.getelementptr %slot[16] : (!llvm.ptr<3>) -> !llvm.ptr<3>, f16
+      %a1 = llvm.load %pa1 : !llvm.ptr<3> -> vector<8xf16>
+      rocdl.sched.barrier 0
+      %d1 = rocdl.mfma.f32.32x32x16.f16 %a1, %a1, %d0, %zero, %zero, %zero : (vector<8xf16>, vector<8xf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+      %pa2 = llvm.getelementptr %slot[32] : (!llvm.ptr<3>) -> !llvm.ptr<3>, f16
+      %a2 = llvm.load %pa2 : !llvm.ptr<3> -> vector<8xf16>
+      rocdl.sched.barrier 0
+      %d2 = rocdl.mfma.f32.32x32x16.f16 %a2, %a2, %d1, %zero, %zero, %zero : (vector<8xf16>, vector<8xf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+      %slot1 = llvm.getelementptr %slot[%i] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f16
+      scf.yield %d2, %slot1 : vector<16xf32>, !llvm.ptr<3>
+    }
+    llvm.return %d#0 : vector<16xf32>
+  }
 }
