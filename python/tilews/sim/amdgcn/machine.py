@@ -1,16 +1,20 @@
-"""Launches kernels of a code object: waves interleaved, and blocks that take long."""
+"""Launches kernels of a code object: waves interleaved, and blocks that take long.
+
+A block that executes many instructions may wait for another one, so that others run in
+between. Blocks start in the order of their numbers, as on a GPU.
+"""
 
 from __future__ import annotations
 
 import random
 import re
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .blocks import LOOP_STEPS, RunningBlock, perform_all, run_blocks
 from .code_object import CodeObject, KernelDescriptor
 from .disassembly import MachineError, MachineInstruction
 from .line_table import find_line, read_line_table
@@ -49,6 +53,12 @@ _COUNTERS = {
 
 #: Bytes of the arguments that the runtime adds (LLVM, "Code Object V5").
 _HIDDEN_BYTES = 256
+#: Instructions of a block until others run.
+_SLICE = 4_000
+#: The most blocks that run at the same time.
+_MOST_RUNNING = 64
+#: Instructions of a block in which a loop that waits has been repeated.
+_LOOP_STEPS = 2_000
 
 
 def _pass_barriers(waves: list[Wave]) -> None:
@@ -57,6 +67,55 @@ def _pass_barriers(waves: list[Wave]) -> None:
     for wave in waves:
         if wave.state == "barrier" and wave.waits <= signals:
             wave.state = "ready"
+
+
+@dataclass
+class RunningBlock:
+    """A block that was started, with what belongs to it alone."""
+
+    place: tuple[int, int, int]
+    waves: list[Wave]
+    queues: list[AccessQueues]
+    shared: SharedMemory
+
+    @property
+    def has_ended(self) -> bool:
+        return all(wave.state == "ended" for wave in self.waves)
+
+
+def _perform_all(blocks: list[RunningBlock]) -> None:
+    """Performs all pending accesses, so that memory changes no more by itself."""
+    for block in blocks:
+        for queues in block.queues:
+            for queue in queues.queues:
+                queues.perform(queue)
+
+
+def _run_blocks(
+    starts: Iterator[RunningBlock],
+    run: Callable[[RunningBlock, int], None],
+    check_progress: Callable[[list[RunningBlock]], None],
+) -> None:
+    """Runs blocks until all have ended.
+
+    Args:
+        starts: makes the blocks.
+        run: executes a number of instructions of a block, fewer if it ends.
+        check_progress: raises an error if none of the blocks can go on.
+    """
+    running: list[RunningBlock] = []
+    while True:
+        started = next(starts, None) if len(running) < _MOST_RUNNING else None
+        if started:
+            running.append(started)
+        if not running:
+            return
+        for block in running:
+            run(block, _SLICE)
+        count = len(running)
+        running = [block for block in running if not block.has_ended]
+        if not started and len(running) == count:
+            check_progress(running)
 
 
 class KernelTrap(Exception):
@@ -151,7 +210,7 @@ class Simulator:
             self._make_block(kernel, pointer, threads, size, block) for block in blocks
         )
         with np.errstate(all="ignore"):
-            run_blocks(starts, self._run_block, self._check_progress)
+            _run_blocks(starts, self._run_block, self._check_progress)
 
     def _pack(self, arguments: list[Any]) -> bytes:
         packed = b""
@@ -237,12 +296,12 @@ class Simulator:
 
     def _check_progress(self, running: list[RunningBlock]) -> None:
         """Refuses blocks that repeat loops while none changes memory."""
-        perform_all(running)
+        _perform_all(running)
         before = self.memory.copy()
         known, repeated = (
             [self._get_loop_states(block) for block in running] for _ in range(2)
         )
-        perform_all(running)
+        _perform_all(running)
         is_stuck = all(
             later and later <= earlier
             for earlier, later in zip(known, repeated, strict=True)
@@ -261,7 +320,7 @@ class Simulator:
         """The states of waves where they start a loop again; none if the block ends."""
         self._enter(block)
         found: set[tuple[int, int, int]] = set()
-        for _ in range(LOOP_STEPS):
+        for _ in range(_LOOP_STEPS):
             if block.has_ended:
                 return set()
             wave = self._choose_wave(block)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .disassembly import MachineError, MachineInstruction
+from .extrema import maximum, maximum_number, minimum, minimum_number
 from .registers import EXEC, NULL, VCC, Operand, Wave, read_scalar
 from .vector_ops import RELATIONS
 
@@ -362,7 +363,7 @@ _ARITHMETIC |= {
 }
 
 
-def _float(function: Callable[..., float]) -> Callable[..., Any]:
+def _float(function: Callable[..., Any]) -> Callable[..., Any]:
     """Arithmetic on f32 given as bits."""
 
     def on_bits(_: int, *operands: int) -> tuple[int, None]:
@@ -386,10 +387,10 @@ _ARITHMETIC |= {
     "s_fmamk_f32": _float(lambda a, b, c: float(a) * float(b) + float(c)),
     "s_rndne_f32": _float(np.rint),
     "s_trunc_f32": _float(np.trunc),
-    "s_max_num_f32": _float(np.fmax),
-    "s_min_num_f32": _float(np.fmin),
-    "s_maximum_f32": _float(np.maximum),
-    "s_minimum_f32": _float(np.minimum),
+    "s_max_num_f32": _float(maximum_number),
+    "s_min_num_f32": _float(minimum_number),
+    "s_maximum_f32": _float(maximum),
+    "s_minimum_f32": _float(minimum),
     "s_cvt_f32_u32": lambda c, a: _float(lambda _: a)(c, 0),
     "s_cvt_f32_i32": lambda c, a: _float(lambda _: _signed(a))(c, 0),
     "s_cvt_u32_f32": lambda c, a: (_to_integer(a, 0, _MASK32), None),

@@ -9,6 +9,8 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 
+from .extrema import maximum, maximum_number, minimum, minimum_number
+
 Function = Callable[..., np.ndarray]
 Op = tuple[str, str, Function]
 
@@ -354,10 +356,10 @@ def _make_float_ops() -> dict[str, Op]:
         "sub": lambda a, b: a - b,
         "subrev": lambda a, b: b - a,
         "mul": lambda a, b: a * b,
-        "max": np.fmax,
-        "min": np.fmin,
-        "maximum": np.maximum,
-        "minimum": np.minimum,
+        "max": maximum_number,
+        "min": minimum_number,
+        "maximum": maximum,
+        "minimum": minimum,
     }
     unary: dict[str, Function] = {
         "rcp": lambda a: a.dtype.type(1) / a,
@@ -373,13 +375,11 @@ def _make_float_ops() -> dict[str, Op]:
     ops: dict[str, Op] = {}
     for kind in ("f16", "f32", "i16", "u16", "i32", "u32"):
         types = f"{kind} {kind} {kind}"
-        three: list[tuple[str, Function]] = [("max3", np.fmax), ("min3", np.fmin)]
-        three += [("maximum3", np.maximum), ("minimum3", np.minimum)]
-        for name, function in three:
-            ops[f"v_{name}_{kind}"] = (
+        for name in ("max", "min", "maximum", "minimum"):
+            ops[f"v_{name}3_{kind}"] = (
                 kind,
                 types,
-                lambda a, b, c, f=function: f(f(a, b), c),
+                lambda a, b, c, f=binary[name]: f(f(a, b), c),
             )
     for kind in ("f16", "f32", "f64"):
         for name, function in binary.items():
@@ -387,10 +387,10 @@ def _make_float_ops() -> dict[str, Op]:
         for name, function in unary.items():
             ops[f"v_{name}_{kind}"] = (kind, kind, function)
         for name, first, second in (
-            ("minmax_num", np.fmin, np.fmax),
-            ("maxmin_num", np.fmax, np.fmin),
-            ("minimummaximum", np.minimum, np.maximum),
-            ("maximumminimum", np.maximum, np.minimum),
+            ("minmax_num", minimum_number, maximum_number),
+            ("maxmin_num", maximum_number, minimum_number),
+            ("minimummaximum", minimum, maximum),
+            ("maximumminimum", maximum, minimum),
         ):
             ops[f"v_{name}_{kind}"] = (
                 kind,

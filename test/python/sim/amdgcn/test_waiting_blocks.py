@@ -43,14 +43,6 @@ def count(N: tl.i32, Y: tl.Tensor["B", tl.i32]):
     tl.store(x, Y[block])
 
 
-@tilews.kernel(threads=64)
-def extrema(X: tl.Tensor["M, 96", "T"], Y: tl.Tensor["M, 2", "T"]):
-    row = tl.grid(X.shape[0])
-    x = tl.load(X[row, :])
-    tl.store(tl.max(x, axis=0), Y[row, 0])
-    tl.store(tl.min(x, axis=0), Y[row, 1])
-
-
 @pytest.mark.parametrize("policy", amdgcn.POLICIES)
 @pytest.mark.parametrize("chip", CHIPS)
 def test_blocks_meet(chip, policy):
@@ -83,12 +75,3 @@ def test_long_loop_is_no_hang(iterations):
     for _ in range(iterations):
         x = (x * 5 + 3) % 1009
     assert y.tolist() == [x, x]
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16])
-def test_extrema_of_small_integers(dtype):
-    info = np.iinfo(dtype)
-    x = np.random.default_rng(3).integers(info.min, info.max, (2, 96), dtype, True)
-    found = np.zeros((2, 2), dtype)
-    extrema(x, found, target="gfx1100", run="sim")
-    assert found.tolist() == [[r.max(), r.min()] for r in x]
