@@ -199,7 +199,7 @@ class LoadedKernel:
         """
         function = self._functions.get(plan.device or 0)
         return make_launch_plan(
-            self._launcher, plan, function, positions, _stream_handle
+            self._launcher, plan, function, positions, stream_handle
         )
 
     def _start(self, plan: Plan, args: Sequence[Any], stream: Any) -> None:
