@@ -288,6 +288,63 @@ StringRef NVVMLowering::getSyncScope(tile::MemoryScope scope) const {
   llvm_unreachable("covered switch");
 }
 
+/// Returns the operation and the type of PTX's instruction `atom`; empty if it
+/// has none, so that LLVM makes a loop with `atom.cas`.
+static std::string getPtxUpdate(AtomicKind kind, Type type, int64_t arch) {
+  unsigned bits = type.getIntOrFloatBitWidth();
+  std::string width = std::to_string(bits);
+  bool isFloat = isa<FloatType>(type);
+  switch (kind) {
+  case AtomicKind::Add:
+    if (bits == 16)
+      return type.isF16()                  ? "add.noftz.f16"
+             : type.isBF16() && arch >= 90 ? "add.noftz.bf16"
+                                           : "";
+    return (isFloat ? "add.f" : "add.u") + width;
+  case AtomicKind::Exchange:
+    return bits >= 32 ? "exch.b" + width : "";
+  case AtomicKind::And:
+  case AtomicKind::Or:
+  case AtomicKind::Xor:
+    return bits < 32 ? "" : (stringifyAtomicKind(kind) + ".b" + width).str();
+  case AtomicKind::Max:
+  case AtomicKind::Min:
+    return bits < 32 || isFloat
+               ? ""
+               : (stringifyAtomicKind(kind) + ".s" + width).str();
+  case AtomicKind::UMax:
+  case AtomicKind::UMin:
+    return bits < 32
+               ? ""
+               : (stringifyAtomicKind(kind).drop_front() + ".u" + width).str();
+  }
+  llvm_unreachable("covered switch");
+}
+
+// LLVM 22 selects `atom` without a scope for most read-modify-writes, which is
+// the scope of the device (PTX ISA, "atom").
+Value NVVMLowering::emitSystemUpdate(ImplicitLocOpBuilder &b, AtomicKind kind,
+                                     Value address, Value value) const {
+  auto pointer = cast<LLVM::LLVMPointerType>(address.getType());
+  std::string update = getPtxUpdate(kind, value.getType(), info.arch);
+  // Shared memory has no other users than its block or cluster.
+  if (update.empty() ||
+      pointer.getAddressSpace() == unsigned(NVVM::NVVMMemorySpace::Shared))
+    return Value();
+  Type type = value.getType();
+  Type bits = b.getIntegerType(type.getIntOrFloatBitWidth());
+  bool isFloat = isa<FloatType>(type);
+  Value word = isFloat ? LLVM::BitcastOp::create(b, bits, value) : value;
+  unsigned width = bits.getIntOrFloatBitWidth();
+  std::string constraint = width == 64 ? "l" : width == 32 ? "r" : "h";
+  Value old =
+      createAsm(b, "atom.relaxed.sys." + update + " $0, [$1], $2;", bits,
+                constraint, 1, {{address, "l"}, {word, constraint}},
+                /*hasSideEffects=*/true)
+          .front();
+  return isFloat ? LLVM::BitcastOp::create(b, type, old) : old;
+}
+
 void NVVMLowering::setKernelAttributes(LLVM::LLVMFuncOp kernel,
                                        int64_t threads) const {
   Builder b(kernel.getContext());

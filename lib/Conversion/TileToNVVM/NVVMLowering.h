@@ -60,6 +60,9 @@ public:
                          mlir::Type fp8) const override;
   // LLVM's instructions "atom" are relaxed whatever the order.
   bool hasOrderedUpdates() const override { return false; }
+  mlir::Value emitSystemUpdate(mlir::ImplicitLocOpBuilder &b,
+                               tile::AtomicKind kind, mlir::Value address,
+                               mlir::Value value) const override;
   llvm::StringRef getSyncScope(tile::MemoryScope scope) const override;
   void setKernelAttributes(mlir::LLVM::LLVMFuncOp kernel,
                            int64_t threads) const override;

@@ -61,8 +61,20 @@ _DTYPES = {
     "float4_e2m1fn_x2": "i8",
 }
 
+#: Small types by the names that ml_dtypes and torch give them.
+_NAMES = {
+    dtype: name
+    for name, dtype in _DTYPES.items()
+    if name.startswith(("float8_", "float6_"))
+}
+
 #: Python's own types that show memory.
 _BUFFERS = (PythonArray, bytearray, bytes, memoryview)
+
+
+def show_type(dtype: str) -> str:
+    """The name of an MLIR type for users: `float8_e4m3fn`, but `f16`."""
+    return _NAMES.get(dtype, dtype)
 
 
 def element_bits(dtype: str) -> int | None:

@@ -14,7 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .arrays import ArrayInfo, describe, element_bits, fingerprint, row_major
+from .arrays import (
+    ArrayInfo,
+    describe,
+    element_bits,
+    fingerprint,
+    row_major,
+    show_type,
+)
 from .grid_expressions import evaluate, scalars_in, with_shapes
 from .launch_errors import LaunchError
 from .manifest import check_manifest
@@ -322,7 +329,8 @@ class Launcher:
                 "pass packed i8 and view it in the kernel"
             )
         if info.dtype != argument["dtype"]:
-            raise fail(f"elements of {argument['dtype']}", info.dtype)
+            wanted = show_type(argument["dtype"])
+            raise fail(f"elements of {wanted}", show_type(info.dtype))
         if len(info.shape) != len(argument["shape"]):
             raise fail(f"{len(argument['shape'])} dimensions", f"shape {info.shape}")
         for d, (extent, wanted) in enumerate(

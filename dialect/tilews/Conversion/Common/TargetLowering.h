@@ -205,6 +205,14 @@ public:
   /// Whether LLVM's read-modify-writes have an order. If not, fences around
   /// relaxed ones give it.
   virtual bool hasOrderedUpdates() const { return true; }
+  /// Emits a read-modify-write of one element for all processors of the system,
+  /// and returns the old value. Null if LLVM's instruction has this scope.
+  virtual mlir::Value emitSystemUpdate(mlir::ImplicitLocOpBuilder &b,
+                                       tile::AtomicKind kind,
+                                       mlir::Value address,
+                                       mlir::Value value) const {
+    return mlir::Value();
+  }
   /// Returns LLVM's name for the memory scope of an atomic access.
   virtual llvm::StringRef getSyncScope(tile::MemoryScope scope) const = 0;
   /// Marks `kernel` as a kernel, with its number of threads and its cluster.

@@ -142,7 +142,9 @@ struct AtomicPattern : TilePattern<OpT> {
     auto fragment = cast<RankedTensorType>(op.getValue().getType());
     Type element = fragment.getElementType();
     if (element.isInteger(1) || getElementBits(element) < 16)
-      return op.emitError("has no atomics on ") << element;
+      return op.emitOpError("has elements of ")
+             << element << ", on which GPUs have no atomic updates; expected "
+             << "elements of 16 to 64 bits: convert them, for instance to i32";
     return rewrite(op, adaptor, adaptor.getDest(), fragment, rewriter, emit,
                    std::move(placement));
   }
@@ -289,11 +291,16 @@ struct UpdatePattern : AtomicPattern<OpT> {
                               getOrdering(op.getOrder()), this->getScope(op));
         return Value();
       }
-      return this->emitFenced(b, op, [&] {
+      return this->emitFenced(b, op, [&]() -> Value {
+        Value old;
+        if (this->getAtomic(op).getEffectiveScope() == MemoryScope::System)
+          old = this->getTarget().emitSystemUpdate(b, op.getKind(), address,
+                                                   registers[v]);
+        if (old)
+          return old;
         return LLVM::AtomicRMWOp::create(
-                   b, getBinOp(op.getKind(), element), address, registers[v],
-                   this->getUpdateOrdering(op), this->getScope(op))
-            .getResult();
+            b, getBinOp(op.getKind(), element), address, registers[v],
+            this->getUpdateOrdering(op), this->getScope(op));
       });
     };
     ElementPlacement placement;

@@ -120,8 +120,7 @@ def matmul_tiles(
 ) -> None:
     """Tiles of C[g] = A[g] @ B[g]. BLOCKS persistent blocks compute them, or each has a
     block. With SPLIT, several blocks each sum up one of some parts of the depth. With
-    CLUSTER, as many blocks compute tiles below each other, from the same columns of B.
-    """
+    CLUSTER, so many blocks compute tiles below each other, some outside of C."""
     G, M, N = C.shape
     As = tl.alloc_shared((BK, BM) if TRANSPOSE_A else (BM, BK), A.dtype)
     Bs = tl.alloc_shared((BN, BK) if TRANSPOSE_B else (BK, BN), B.dtype)
@@ -131,7 +130,6 @@ def matmul_tiles(
     finish = (Bias, Residual, RowScales, ColumnScales)
     if BLOCKS:
         tl.grid(BLOCKS)
-        # Tiles of whole clusters; the last ones may be outside of C.
         for x, y, g in tl.persistent(
             tl.cdiv(N, BN),
             tl.cdiv(M, BM * CLUSTER) * CLUSTER,

@@ -55,4 +55,30 @@ gpu.module @m {
     tile.store %2 to %out[0] : tensor<f32> to memref<1xf32>
     gpu.return
   }
+
+  // LLVM drops the scope of the system on NVIDIA, so that it is written in PTX. An update
+  // without an instruction of its own becomes a loop, which keeps the scope.
+  // CHECK-LABEL: llvm.func @system
+  // NV: llvm.fence release
+  // NV-NEXT: llvm.inline_asm has_side_effects {{.*}}"atom.relaxed.sys.add.u32 $0, [$1], $2;", "=r,l,r"
+  // NV: "atom.relaxed.sys.min.u32
+  // NV: "atom.relaxed.sys.exch.b64 $0, [$1], $2;", "=l,l,l"
+  // NV: "atom.relaxed.sys.add.noftz.f16 $0, [$1], $2;", "=h,l,h"
+  // NV: llvm.atomicrmw fmax
+  // AMD: llvm.atomicrmw add {{.*}} release
+  // AMD: llvm.atomicrmw umin
+  // AMD: llvm.atomicrmw fmax
+  gpu.func @system(%n: memref<1xi32>, %w: memref<1xi64>, %h: memref<1xf16>, %f: memref<1xf32>) kernel attributes {tile.threads = 128 : i32} {
+    %i = arith.constant dense<1> : tensor<i32>
+    %l = tile.load %w[0] : memref<1xi64> -> tensor<i64>
+    %x = arith.constant dense<1.0> : tensor<f16>
+    %y = arith.constant dense<1.0> : tensor<f32>
+    tile.atomic_rmw <add> %i to %n[0] {order = #tile.order<release>, scope = #tile.scope<system>} : tensor<i32> to memref<1xi32>
+    tile.atomic_rmw <umin> %i to %n[0] {scope = #tile.scope<system>} : tensor<i32> to memref<1xi32>
+    %old = tile.atomic_rmw <exchange> %l to %w[0] {scope = #tile.scope<system>} : tensor<i64> to memref<1xi64> -> tensor<i64>
+    tile.store %old to %w[0] : tensor<i64> to memref<1xi64>
+    tile.atomic_rmw <add> %x to %h[0] {scope = #tile.scope<system>} : tensor<f16> to memref<1xf16>
+    tile.atomic_rmw <max> %y to %f[0] {scope = #tile.scope<system>} : tensor<f32> to memref<1xf32>
+    gpu.return
+  }
 }

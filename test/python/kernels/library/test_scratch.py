@@ -20,7 +20,7 @@ DEFAULT, SIDE = 0, 0x1234
 
 
 @dataclasses.dataclass
-class Stream:
+class LibraryStream:
     """A stream of either library, as a context makes it the current one."""
 
     handle: int
@@ -44,7 +44,7 @@ class Stream:
         return self.handle in Library.captured
 
 
-class Array:
+class LibraryArray:
     """An array of one of the libraries, which knows the stream of its memory."""
 
     device: object
@@ -67,7 +67,7 @@ class Library:
 def torch_module():
     torch = types.ModuleType("torch")
     device = types.SimpleNamespace(type="cuda", index=0)
-    kind = type("Tensor", (Array,), {"__module__": "torch", "device": device})
+    kind = type("Tensor", (LibraryArray,), {"__module__": "torch", "device": device})
 
     def make(content):
         return lambda shape, dtype, device: kind(shape, content)
@@ -77,9 +77,9 @@ def torch_module():
     torch.cuda = types.SimpleNamespace(
         device=lambda device: contextlib.nullcontext(),
         current_device=lambda: 0,
-        current_stream=lambda: Stream(Library.streams[-1]),
+        current_stream=lambda: LibraryStream(Library.streams[-1]),
         stream=lambda stream: stream,
-        ExternalStream=lambda handle, device: Stream(handle),
+        ExternalStream=lambda handle, device: LibraryStream(handle),
         is_current_stream_capturing=lambda: Library.streams[-1] in Library.captured,
     )
     return torch, kind
@@ -89,13 +89,13 @@ def cupy_module():
     cupy = types.ModuleType("cupy")
     device = contextlib.nullcontext()
     device.id = 0
-    kind = type("ndarray", (Array,), {"__module__": "cupy", "device": device})
+    kind = type("ndarray", (LibraryArray,), {"__module__": "cupy", "device": device})
     cupy.int32 = "int32"
     cupy.empty = lambda shape, dtype: kind(shape)
     cupy.zeros = lambda shape, dtype: kind(shape, 0)
     cupy.cuda = types.SimpleNamespace(
-        ExternalStream=Stream,
-        get_current_stream=lambda: Stream(Library.streams[-1]),
+        ExternalStream=LibraryStream,
+        get_current_stream=lambda: LibraryStream(Library.streams[-1]),
     )
     return cupy, kind
 
@@ -113,11 +113,11 @@ def like(request, monkeypatch):
 
 def test_memory_belongs_to_the_stream_of_the_launch(like):
     assert scratch.can_allocate(like)
-    for stream, handle in ((None, DEFAULT), (SIDE, SIDE), (Stream(SIDE), SIDE)):
+    for stream, handle in ((None, DEFAULT), (SIDE, SIDE), (LibraryStream(SIDE), SIDE)):
         found = scratch.allocate(like, stream, (3, 4), tl.f32)
         assert (type(found), found.shape) == (type(like), (3, 4))
         assert found.stream == handle
-    with Stream(SIDE):
+    with LibraryStream(SIDE):
         assert scratch.allocate(like, None, (3,), tl.f32).stream == SIDE
     assert Library.streams == [DEFAULT]
 

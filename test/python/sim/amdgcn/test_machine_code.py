@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -131,6 +132,18 @@ def test_refused_calls(options, message):
     x = random((16, 32))
     with pytest.raises(TypeError, match=message):
         add(x, x.copy(), 1.0, **options)
+
+
+def test_types_of_fp8_have_the_names_of_arrays():
+    """gfx942 has fp8 types of its own: `tl.e4m3` is float8_e4m3fnuz there."""
+
+    @tilews.kernel(threads=64)
+    def double(X: tl.Tensor["64", tl.e4m3]) -> None:
+        X[0] = (tl.load(X[0], (64,)).to(tl.f32) * 2).to(tl.e4m3)
+
+    message = "expected elements of float8_e4m3fnuz, found float8_e4m3fn$"
+    with pytest.raises(LaunchError, match=message):
+        double(np.ones(64, ml_dtypes.float8_e4m3fn), target="gfx942", run="sim")
 
 
 def test_refused_launches():
