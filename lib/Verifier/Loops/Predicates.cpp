@@ -63,5 +63,12 @@ Expr Predicates::get(const Path &path, Operation *comparison, Expr condition) {
   if (comparesWithBound(path, positive))
     return condition;
   context.noteComparison();
-  return enabled ? getPredicate(table, condition) : condition;
+  if (!enabled)
+    return condition;
+  // In the iterations before a loop, `k != t` from k = t on is `n * s != 0` for
+  // a step s > 0. All of these are one predicate, and it is known.
+  if (table.getVariables(condition).empty())
+    if (std::optional<bool> known = path.facts.decide(table, condition))
+      return table.getConstant(*known);
+  return getPredicate(table, condition);
 }

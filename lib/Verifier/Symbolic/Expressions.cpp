@@ -251,12 +251,18 @@ static Expr getReducedQuotient(ExpressionTable &table, Expr sum,
 Expr ExpressionTable::getQuotient(Expr sum, int64_t divisor) {
   // Multiples of the divisor leave the quotient, so that the rest of each
   // factor is next to 0. Half of the divisor is positive: -3 * n / 6 is
-  // 3 * n / 6 - n.
+  // 3 * n / 6 - n. By 2, these keep their sign: variables, as a remainder of
+  // n - i is found by the sum itself, and what is added to a quotient, which
+  // is merged below.
   Expr whole = getConstant(0), rest = getConstant(0);
+  bool hasQuotient = llvm::any_of(getTerms(sum), [&](auto term) {
+    return getName(term.first)[0] == AtomKind::Quotient;
+  });
   for (auto [atom, factor] : getTerms(sum)) {
     int64_t even = llvm::divideFloorSigned(factor, divisor);
     int64_t left = factor - even * divisor;
-    bool isLone = std::abs(factor) == 1 && divisor == 2;
+    bool isLone = std::abs(factor) == 1 && divisor == 2 &&
+                  (hasQuotient || !getVariables(atom).empty());
     if (isLone || 2 * left > divisor) {
       even = isLone ? 0 : even + 1;
       left = factor - even * divisor;

@@ -82,11 +82,13 @@ static bool hasResultFor(const ExpressionTable &table, Expr e, Expr variable) {
 void InductionFacts::enter(Expr first, Expr step, int64_t iterations,
                            const OpenConditions &asked) {
   PathFacts entered = facts;
-  // An element is asked for by its new name from here on.
-  auto enterFlag = [&](Expr flag, Expr former) {
+  // An element is asked for by its new name from here on. What follows for a
+  // predicate is of use if it was asked for before the loop: with a fact about
+  // a later iteration, more states differ.
+  auto enterFlag = [&](Expr flag, Expr former, bool mayBeAsked = true) {
     std::optional<bool> holds = facts.getTruth(former);
     // A comparison with a bound is no predicate.
-    if (!holds && isPredicate(table, flag))
+    if (!holds && mayBeAsked && isPredicate(table, flag))
       holds = facts.decide(table, getInterpreted(table, former));
     if (!holds || flag == former)
       return;
@@ -116,7 +118,7 @@ void InductionFacts::enter(Expr first, Expr step, int64_t iterations,
       if (table.getKind(subject) == Kind::Linear)
         enterSum(now, former, isRenamed);
       else
-        enterFlag(now, former);
+        enterFlag(now, former, /*mayBeAsked=*/k >= 0);
     }
   }
   facts = std::move(entered);

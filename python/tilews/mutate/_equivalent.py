@@ -1,7 +1,7 @@
 """Which mutants behave like the original, and why.
 
-A mutant that no rule covers counts as a fault. The rules of _rules.py and
-_barrier_rules.py read the IR. The rules of this file compare runs of the simulator.
+A mutant that no rule covers counts as a fault. The rules of rules/ read the IR, and
+those of this file compare runs of the simulator.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Protocol
 
 from .. import ir
 from . import _edits, _protocol
-from ._barrier_rules import RULES
 from ._mutants import Mutant
 from ._order import Order
-from ._rules import original_of, same_program
+from .rules import RULES, original_of, same_program
 
 
 class Runs(Protocol):
@@ -33,18 +32,24 @@ def argue(edits: Sequence[Mutant], runs: Runs) -> str | None:
 
     Args:
         edits: The mutant, edit by edit: each is a mutant of the one before it, the
-            first one of the original. Several edits are equivalent if the first of
-            them do nothing together, and rules cover the others. The rule is that of
+            first one of the original. Several edits are equivalent if each is covered
+            by a rule, or does nothing together with the next ones. The rule is that of
             the last one.
         runs: The runs that rules look at.
     """
-    # Up to here, edits undo what others did.
-    undone = next((n for n in range(len(edits), 1, -1) if _is_undone(edits[:n])), 0)
-    found = "same-program" if undone and _terminates(edits[undone - 1], runs) else None
-    for each in edits[undone:]:
-        found = _argue(each, runs)
+    found: str | None = None
+    start = 0
+    while start < len(edits):
+        # Up to here, edits undo what others did.
+        ends = range(len(edits), start + 1, -1)
+        end = next((n for n in ends if _is_undone(edits[start:n])), start)
+        if end > start:
+            found = "same-program" if _terminates(edits[end - 1], runs) else None
+        else:
+            found, end = _argue(edits[start], runs), start + 1
         if found is None:
             return None
+        start = end
     return found
 
 

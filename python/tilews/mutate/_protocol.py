@@ -76,11 +76,12 @@ def may_follow(op: ir.Operation, other: ir.Operation) -> bool:
 # --- What memory an operation touches --------------------------------------------
 
 
-def _is_shared(type_: ir.Type) -> bool:
+def is_shared(type_: ir.Type) -> bool:
+    """Whether values of a type lie in shared memory."""
     return "#gpu.address_space<workgroup>" in str(type_)
 
 
-def _buffer(value: ir.Value) -> ir.Value:
+def buffer_of(value: ir.Value) -> ir.Value:
     """The allocation that a view refers to."""
     op = _edits.defining(value)
     while op is not None and op.name in ("tile.slot", "tile.view"):
@@ -97,7 +98,7 @@ def touches(op: ir.Operation, buffers: list[ir.Value] | None) -> bool:
     for each in _edits.walk(op):
         if each.name == "tile.slot":
             continue
-        shared = [_buffer(v) for v in each.operands if _is_shared(v.type)]
+        shared = [buffer_of(v) for v in each.operands if is_shared(v.type)]
         if any(buffers is None or v in buffers for v in shared):
             return True
         scratch = each.name not in ("tile.alloc_shared", "tile.channel")
@@ -121,6 +122,16 @@ def has_memory_of_its_own(op: ir.Operation) -> bool:
     return all(
         each == op or (_is_buffer(each) and _end_of(each) <= first)
         for each in _edits.walk(_edits.kernel_of(op))
+        if "tile.offset" in each.attributes
+    )
+
+
+def is_alone_in_memory(buffer: ir.Operation) -> bool:
+    """Whether all other shared memory of the kernel lies after a buffer."""
+    end = _end_of(buffer)
+    return all(
+        each == buffer or _offset_of(each) >= end
+        for each in _edits.walk(_edits.kernel_of(buffer))
         if "tile.offset" in each.attributes
     )
 
@@ -181,7 +192,7 @@ def _read_fills(
         if op.name == "tile.mbarrier_wait" and is_for_a_release(op):
             empty, buffers = op.operands[0], []
         elif op.name in ("tile.copy", "tile.store") and empty is not None:
-            buffers += [_buffer(v) for v in op.operands if _is_shared(v.type)]
+            buffers += [buffer_of(v) for v in op.operands if is_shared(v.type)]
         elif op.name == "tile.mbarrier_arrive" and empty is not None:
             for each in (empty, op.operands[0]):
                 found.setdefault(each, []).extend(buffers)
@@ -365,8 +376,8 @@ def is_ordered_by_channels(op: ir.Operation) -> bool:
             return False
         if "tile.offset" in each.attributes:
             return False
-        shared = [v for v in each.operands if _is_shared(v.type)]
-        if each.name != "tile.slot" and any(_buffer(v) == v for v in shared):
+        shared = [v for v in each.operands if is_shared(v.type)]
+        if each.name != "tile.slot" and any(buffer_of(v) == v for v in shared):
             return False
     return True
 
@@ -381,7 +392,7 @@ def _is_alone(memory: ir.Value, op: ir.Operation) -> bool:
 
 def stores_apart(op: ir.Operation | None) -> bool:
     """Whether `op` stores tiles that do not overlap in different iterations."""
-    if op is None or op.name != "tile.store" or _is_shared(op.operands[1].type):
+    if op is None or op.name != "tile.store" or is_shared(op.operands[1].type):
         return False
     if not _is_alone(op.operands[1], op):
         return False

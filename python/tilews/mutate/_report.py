@@ -7,12 +7,12 @@ import inspect
 import math
 from collections.abc import Iterable, Mapping
 
-from ._barrier_rules import RULES
 from ._classes import CLASSES
 from ._equivalent import RULES_OF_RUNS
 from ._exclusions import EXCLUSIONS, NONE, headline
 from ._judge import Verdict
 from ._tally import Tally
+from .rules import RULES
 
 #: Verdicts by kernel and form, such as ("gemm sm_90a", "barriers").
 Results = Mapping[tuple[str, str], list[Verdict]]

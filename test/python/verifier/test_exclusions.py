@@ -1,6 +1,7 @@
-"""What docs/verifier.md excludes from proofs: wrong kernels that are proved.
+"""What docs/verifier.md excludes from proofs.
 
-The lit test of `exclusions.edits` proves them; here the simulator finds their faults.
+The lit test of `exclusions.edits` proves wrong kernels; here the simulator finds their
+faults. Another right kernel is not proved, and its wrong twins are refused.
 """
 
 import pathlib
@@ -10,11 +11,15 @@ import numpy as np
 import pytest
 
 from support import edited_kernels
-from tilews import ir, sim
+from tilews import ir, passes, sim
+from tilews.errors import CompileError
 
 ROOT = pathlib.Path(__file__).parents[3]
 CASES = edited_kernels.read(ROOT / "test/lit/Verifier/barriers/exclusions.edits")
 EXCLUDED = [name for name, case in CASES.items() if not case.is_base]
+#: Right schedules that are not proved.
+LATER = "arrives_an_iteration_later"
+CASES |= edited_kernels.read(ROOT / "test/lit/Verifier/barriers/copy-arrivals.edits")
 
 #: What the simulator says, and the arguments that differ from the usual ones.
 FAULTS = {
@@ -79,3 +84,28 @@ def test_the_simulator_finds_what_is_not_checked(name):
 
 def test_values_are_compared():
     assert not np.array_equal(simulate("copies_another_tile"), simulate("two_buffers"))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_a_right_schedule_is_not_proved(n):
+    assert f"`{LATER}`" in (ROOT / "docs/verifier.md").read_text()
+    assert not CASES[LATER].is_proved
+    assert np.array_equal(simulate(LATER, n=n), simulate("cp_async_arrivals", n=n))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        ("{pending = 1", "{pending = 2", "without waiting for what was written"),
+        ("{pending = 0", "{pending = 1", "without waiting for what was written"),
+        ("sgt, %n, %c0", "slt, %n, %c0", "waits forever for the phase"),
+        ("sgt, %n, %c0", "sge, %n, %c0", "completes that role @math never waits"),
+    ],
+)
+def test_its_wrong_twins_are_refused(right, wrong, message):
+    text = "\n".join(CASES[LATER].kernel.lines)
+    assert text.count(right) == 1
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(text.replace(right, wrong))
+        with pytest.raises(CompileError, match=message):
+            passes.verify_schedule(module)

@@ -28,6 +28,11 @@ def kernel(
             acc = acc + tl.load(As).to(tl.f32)
     C[t * 32, 0] = acc
 """
+#: From any start by any step: later iterations share predicates with earlier ones.
+MANY = {
+    "a remainder": "tl.load(mask[k]) and k % 2 == 1 and k < m",
+    "not the first": "tl.load(mask[k]) and k != t and k > m",
+}
 BOUNDS = {"argument": "0, n", "any start": "t, n", "any step": "0, n, s"}
 GUARDS = {
     "blocks of four": "(k // 4) % 2 == 0",
@@ -78,6 +83,13 @@ def test_guards_of_many_stages(guard, tmp_path):
     # As numbers these take 70 to 120 thousand states, or more than the budget.
     parts = {"bounds": BOUNDS["any step"], "guard": GUARDS[guard], "stages": 8}
     assert count_states(tmp_path / "kernel.py", **parts) < 15000
+
+
+@pytest.mark.parametrize("guard", MANY.values(), ids=MANY)
+def test_guards_from_any_start_by_any_step(guard, tmp_path):
+    # The first took 18849 states, the second was given up after 60 million steps.
+    parts = {"bounds": "t, n, s", "guard": guard, "stages": 8}
+    assert count_states(tmp_path / "kernel.py", **parts) < 6000
 
 
 EACH = """

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .. import ir
-from . import _edits, _protocol
-from ._canonical import program, program_of_text
-from ._mutants import Mutant
-from ._protocol import BLOCKING, SIGNALING
+from ... import ir
+from .. import _edits, _protocol
+from .._canonical import program, program_of_text
+from .._mutants import Mutant
+from .._protocol import BLOCKING, SIGNALING
 
 Rule = Callable[[Mutant], bool]
 RULES: dict[str, Rule] = {}
@@ -98,7 +98,8 @@ def _twice_is_once(mutant: Mutant) -> bool:
     Barriers, fences, and waits for groups have no state that the first one would
     change. After a wait for a slot the phase remains complete, because the next phase
     cannot complete without a later arrival of the same role. Premise: the role itself
-    signals the channel's other side, or the mbarrier's partner.
+    signals the channel's other side, or the mbarrier's partner; or the kernel has no
+    roles.
     """
     op = mutant.op
     if mutant.mutation != "duplicate":
@@ -108,8 +109,8 @@ def _twice_is_once(mutant: Mutant) -> bool:
     role = _protocol.role_of(op)
     if op.name not in BLOCKING:
         return False
-    if role is None:  # Threads of one role: a barrier and a wait for groups.
-        return op.name == "tile.wait"
+    if role is None:  # `tile.wait` is a barrier and a wait for groups.
+        return op.name in ("tile.wait", "tile.mbarrier_wait")
     return any(each.name in SIGNALING for each in _edits.walk(role))
 
 

@@ -1,6 +1,6 @@
 """Rules by which mutants are equivalent: barriers, fences, arrivals, groups of copies.
 
-With those of _rules.py these are all ``RULES``.
+With those of _channel_rules.py these are all ``RULES``.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
-from .. import ir, passes
-from ..errors import CompileError
-from . import _edits, _protocol
-from ._mutants import Mutant
-from ._order import are_waited_for, is_signal_for_others, signals_for_others
-from ._protocol import BLOCKING, SIGNALING
-from ._rules import (
+from ... import ir, passes
+from ...errors import CompileError
+from .. import _edits, _protocol
+from .._mutants import Mutant
+from .._order import are_waited_for, is_signal_for_others, signals_for_others
+from .._protocol import BLOCKING, SIGNALING
+from ._channel_rules import (
     RULES,
     drains_or_fences,
     is_ordered_besides,
@@ -28,19 +28,25 @@ __all__ = ["RULES"]
 def _only_names(mutant: Mutant) -> bool:
     """Two roles with equal numbers of warps and registers have exchanged their names.
 
-    Premises: all other attributes of the two roles are equal.
+    Premises: all other attributes of the two roles are equal; the warps before each of
+    them are a multiple of four more or less, so that warpgroups stay warpgroups.
     """
     if mutant.mutation != "roles":
         return False
-    roles = _edits.block_of(next(iter(_roles_of(mutant.op))))
+    roles = _roles_of(mutant.op)
+    pairs = list(itertools.combinations(range(len(roles)), 2))
+    one, other = pairs[mutant.variant // 2]
+    between = sum(
+        ir.IntegerAttr(each.attributes["warps"]).value for each in roles[one:other]
+    )
     sizes = {
         tuple(
             str(each.attributes[name]) if name in each.attributes else ""
             for name in ("warps", "registers")
         )
-        for each in roles
+        for each in (roles[one], roles[other])
     }
-    return len(roles) == 2 and len(sizes) == 1
+    return len(sizes) == 1 and (len(roles) == 2 or between % 4 == 0)
 
 
 def _roles_of(specialize: ir.Operation) -> list[ir.Operation]:
@@ -375,13 +381,16 @@ def _the_next_fence_covers_it(mutant: Mutant) -> bool:
     A fence orders its threads' accesses before signals that follow, and before accesses
     of the role by the asynchronous proxy. The next fence covers the same accesses. So a
     fence can be missing, or be somewhere else, if no role needs it at a signal before
-    the next one. Premises: the fence is in a role. On all paths up to the next fence,
-    the role starts no copies and no asynchronous matmuls. Nobody waits for any signal
-    on these paths any more, as in `nobody-waits-any-more`. Or another channel, whose
-    release follows a fence, orders what it orders, as in `another-channel-orders-it`.
+    the next one. Premises: the fence, or the barrier that has it, is in a role. On all
+    paths up to the next fence, the role starts no copies and no asynchronous matmuls.
+    Nobody waits for any signal on these paths any more, as in `nobody-waits-any-more`.
+    Or another channel, whose release follows a fence, orders what it orders, as in
+    `another-channel-orders-it`.
     """
     op = mutant.op
-    if op.name != "tile.proxy_fence" or mutant.mutation not in _OF_A_FENCE:
+    loses_fence = mutant.mutation == "drop-flag" and "drain_copies" not in op.attributes
+    is_moved = op.name == "tile.proxy_fence" and mutant.mutation in _OF_A_FENCE
+    if not is_moved and not (op.name == "tile.barrier" and loses_fence):
         return False
     return _protocol.role_of(op) is not None and all(
         _needs_no_fence(each) if each.name in SIGNALING else _is_generic(each)

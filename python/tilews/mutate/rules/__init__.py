@@ -1,0 +1,8 @@
+"""Rules by which mutants are equivalent, as far as the IR shows."""
+
+from __future__ import annotations
+
+from ._channel_rules import original_of, same_program
+from ._needless_rules import RULES
+
+__all__ = ["RULES", "original_of", "same_program"]
