@@ -27,6 +27,7 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 #include <mutex>
+#include <pthread.h>
 
 LLD_HAS_DRIVER(elf)
 
@@ -154,12 +155,29 @@ FailureOr<std::string> tilews::assemblePtx(StringRef ptx, StringRef chip,
 // AMD: lld
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// lld has global state, and reports when that state is no longer usable.
+struct Linker {
+  std::mutex mutex;
+  bool usable = true;
+};
+} // namespace
+
+static Linker &getLinker() {
+  static Linker linker;
+  // A fork waits until no thread links, which takes milliseconds. Else the lock
+  // would never be released in the new process.
+  static const int isForkSafe =
+      pthread_atfork([] { linker.mutex.lock(); }, [] { linker.mutex.unlock(); },
+                     [] { linker.mutex.unlock(); });
+  (void)isForkSafe;
+  return linker;
+}
+
 FailureOr<std::string> tilews::linkCodeObject(StringRef object, Location loc) {
-  // lld has global state, and reports when that state is no longer usable.
-  static std::mutex mutex;
-  static bool usable = true;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (!usable)
+  Linker &linker = getLinker();
+  std::lock_guard<std::mutex> lock(linker.mutex);
+  if (!linker.usable)
     return emitError(loc, "lld crashed earlier in this process; start a new "
                           "process to link");
   TemporaryFile input, output;
@@ -175,7 +193,7 @@ FailureOr<std::string> tilews::linkCodeObject(StringRef object, Location loc) {
   llvm::raw_string_ostream os(messages), unusedOS(unused);
   lld::Result result =
       lld::lldMain(arguments, unusedOS, os, {{lld::Gnu, &lld::elf::link}});
-  usable = result.canRunAgain;
+  linker.usable = result.canRunAgain;
   if (result.retCode != 0)
     return emitError(loc, "linking the code object failed\n") << messages;
   return output.read(loc);

@@ -23,7 +23,8 @@ SKIPPED = {"dump", "print", "write_bytecode", "enable_multithreading", "emit_err
 
 def _public_classes() -> list[type]:
     modules = (ir, llvm, gpu, nvgpu, amdgpu)
-    found = {name: vars(m)[name] for m in modules for name in vars(m)}
+    # These modules are imported when a name is looked up.
+    found = {n: getattr(m, n) for m in modules for n in dir(m) if n[:2] != "__"}
     return [
         found[name]
         for name in sorted(found)

@@ -11,7 +11,6 @@
 #include "mlir-c/Diagnostics.h"
 #include "mlir-c/IR.h"
 #include "mlir/Bindings/Python/Nanobind.h"
-#include "tilews-c/ContextThreads.h"
 #include "tilews-c/ThreadHandlers.h"
 #include "llvm/Support/JSON.h"
 #include <string>
@@ -28,23 +27,6 @@ public:
 
 private:
   TilewsThreadHandler outer;
-};
-
-/// Releases the interpreter lock during its life, for a call that takes long.
-class LongCall {
-public:
-  explicit LongCall(MlirContext context) : mark(context) {}
-
-private:
-  struct Mark {
-    explicit Mark(MlirContext context) : context(context) {
-      tilewsContextBeginCall(context);
-    }
-    Mark(const Mark &) = delete;
-    ~Mark() { tilewsContextEndCall(context); }
-    MlirContext context;
-  } mark;
-  nanobind::gil_scoped_release release;
 };
 
 /// Collects the diagnostics of a context during its life, as lines such as

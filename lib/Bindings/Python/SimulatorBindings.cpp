@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Diagnostics.h"
+#include "InterpreterLock.h"
 #include "tilews-c/Simulator.h"
 
 #include "mlir/Bindings/Python/Nanobind.h"
@@ -75,7 +76,7 @@ struct Receivers {
   /// Calls `function`, unless an earlier call raised an exception.
   template <typename Function>
   static void call(void *receivers, Function function) {
-    nb::gil_scoped_acquire gil;
+    LockScope lock;
     auto &self = *static_cast<Receivers *>(receivers);
     if (self.error)
       return;

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Diagnostics.h"
+#include "InterpreterLock.h"
 #include "tilews-c/Target.h"
 
 #include "mlir/Bindings/Python/Nanobind.h"
@@ -98,7 +99,7 @@ public:
 
   std::vector<std::pair<std::string, double>> getTimes() {
     std::vector<std::pair<std::string, double>> times;
-    nb::gil_scoped_release release;
+    LongCall running(context);
     std::lock_guard<std::mutex> lock(mutex);
     tilewsCompilationForEachTime(
         compilation,

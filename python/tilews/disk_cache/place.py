@@ -88,12 +88,14 @@ def find_place(
     cache = configured()
     if cache is None:
         return None
+    # Another thread may change the module between the check and the writing.
+    copy = module.operation.clone(ip=False).operation
     try:
-        module.operation.verify()
+        copy.verify()
     except ir.MLIRError:
         return None
     code = io.BytesIO()
-    module.operation.write_bytecode(code)
+    copy.write_bytecode(code)
     key = make_key(code.getvalue(), options, assembler)
     return CachePlace(cache, code.getvalue(), key, shortcut)
 

@@ -70,7 +70,7 @@ def _pack_float(dtype: str) -> Callable[[Any, str], int]:
                 f"argument '{name}': expected a number, found {show(value)}"
             )
         try:
-            return _float_bits(float(value), dtype)
+            return _float_bits(_as_float(value), dtype)
         except (TypeError, ValueError):
             raise LaunchError(
                 f"argument '{name}': expected a number, found {show(value)}"
@@ -82,6 +82,21 @@ def _pack_float(dtype: str) -> Callable[[Any, str], int]:
             ) from None
 
     return pack
+
+
+def _as_float(value: Any) -> float:
+    """A real number as one of Python.
+
+    Raises:
+        TypeError, ValueError: it is none; numpy would drop an imaginary part.
+        OverflowError: it becomes infinite, as a long double may.
+    """
+    if getattr(getattr(value, "dtype", None), "kind", None) == "c":
+        raise TypeError
+    number = float(value)
+    if math.isinf(number) and value != number:
+        raise OverflowError
+    return number
 
 
 def _float_bits(number: float, dtype: str) -> int:

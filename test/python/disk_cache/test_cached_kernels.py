@@ -385,3 +385,22 @@ def test_a_single_operation_is_refused():
         (allocation,) = module.body.operations
         with pytest.raises(TypeError, match=r"expected an ir\.Module, found"):
             compiler.compile_module(allocation, "sm_80")
+
+
+def test_a_module_that_another_thread_breaks_is_written_as_it_was(cache, monkeypatch):
+    """Between its check and its writing; the writer crashed on such IR."""
+    module = scale().build("gfx942", T=tl.f32)
+    checked = []
+    verify = ir.Operation.verify
+
+    def verify_and_break(operation):
+        checked.append(verify(operation))
+        for kernels in module.body.operations:
+            del kernels.attributes["sym_name"]
+        return checked[-1]
+
+    monkeypatch.setattr(ir.Operation, "verify", verify_and_break)
+    found = place.find_place(module, ["gfx942"], None)
+    monkeypatch.undo()
+    assert checked == [True]
+    assert found.parse().operation.verify()

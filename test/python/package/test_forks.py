@@ -44,6 +44,18 @@ CASES = {
         compile_new()
         fork_and_wait(compile_new)
     """,
+    "linker of another thread": """
+        ended = False
+        def link():
+            while not ended:
+                compile_new()
+        thread = threading.Thread(target=link)
+        thread.start()
+        for _ in range(8):
+            fork_and_wait(compile_new)
+        ended = True
+        thread.join()
+    """,
     "threads of a context": """
         passes.run(module, "cse")
         fork_and_wait(lambda: passes.run(module, "cse"))

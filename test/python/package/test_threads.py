@@ -182,6 +182,31 @@ WAYS = {
             context.enable_multithreading(enable)
             passes.run(module, "builtin.module(gpu.module(gpu.func(cse)))")
     """,
+    # Python unwound the stacks of threads that were running at its end.
+    "compilations at the end": """
+        def work():
+            while True:
+                module = ir.Module.parse(TEXT, ir.Context())
+                compiler.compile_module(module, "sm_90a").asm
+                done.set()
+        done = threading.Event()
+        for _ in range(3):
+            threading.Thread(target=work, daemon=True).start()
+        done.wait()
+    """,
+    "simulations at the end": """
+        def report(blocks, all_blocks):
+            done.set()
+        def work():
+            while True:
+                module = ir.Module.parse(TEXT, ir.Context())
+                array = numpy.zeros(4, "f4")
+                sim.run(module, "k", [array], grid=9, threads=2, progress=report)
+        done = threading.Event()
+        for _ in range(3):
+            threading.Thread(target=work, daemon=True).start()
+        done.wait()
+    """,
     # Messages quote their input, whatever it is.
     "bytes": """
         for text in (b'"a.b"() {x = \\xff} : () -> ()', b'\\xff\\xfe',

@@ -61,6 +61,9 @@ def interpret(s=1.0, n=1, u=0, w=0, v=0, grid=None, array=None):
         ({"s": 10**5000}, "'s': expected a number that f32 holds"),
         ({"s": "1"}, "'s': expected a number, found '1'"),
         ({"s": 1j}, "'s': expected a number, found 1j"),
+        ({"s": np.complex64(1)}, r"'s': expected a number, found np.complex64"),
+        ({"s": np.array(1 + 1j)}, r"'s': expected a number, found array"),
+        ({"s": np.longdouble("1e4000")}, "'s': expected a number that f32 holds"),
         ({"s": None}, "'s': expected a number, found None"),
         ({"n": 2**31}, rf"'n': {I32} \(i32\), found 2147483648"),
         ({"n": np.uint32(2**32 - 1)}, rf"'n': {I32} \(i32\), found 4294967295"),
@@ -110,6 +113,8 @@ def test_refused_numbers(run, arguments, message):
         {"grid": range(1, 2)},
         {"s": math.inf},
         {"s": math.nan},
+        {"s": np.longdouble("-inf")},
+        {"s": np.array(math.inf, np.float32)},
     ],
     ids=str,
 )
@@ -118,9 +123,10 @@ def test_numbers_that_fit(run, arguments):
     run(**arguments)
 
 
-def test_the_simulator_refuses_numbers_that_become_infinite():
+@pytest.mark.parametrize("value", [1e39, np.longdouble("1e4000")], ids=str)
+def test_the_simulator_refuses_numbers_that_become_infinite(value):
     with pytest.raises(TypeError, match="expected a number that f32 holds"):
-        simulate(s=1e39)
+        simulate(s=value)
 
 
 @pytest.mark.parametrize("name, value", [("n", 2**31), ("w", 2**63), ("u", -1)])
