@@ -302,7 +302,7 @@ def _forget_kernels() -> None:
     for each in gc.get_objects():
         if isinstance(each, _launch.HotCall):
             each._drop_plans()
-        if isinstance(each, Kernel):
+        if isinstance(each, Kernel) and hasattr(each, "_plans"):
             each._plans = each._specializer.make_plans()
             each._compiled, each._called = MakeCache(256), MakeCache(256)
 
