@@ -155,9 +155,9 @@ void makeLaunchPlan(LaunchPlan *self, const LaunchFrame &frame,
                     const std::vector<NumberRow> &numberRows,
                     const std::vector<DistanceRow> &distanceRows,
                     const std::array<GridRow, 3> &gridRows,
-                    const std::vector<MapRow> &mapRows, nb::object owner,
-                    nb::object unused, nb::object raise,
-                    nb::object findStream) {
+                    const std::vector<MapRow> &mapRows, const nb::object &owner,
+                    const nb::object &unused, const nb::object &raise,
+                    const nb::object &findStream) {
   size_t size = values.size();
   require(size <= PreparedLaunch::kMaxSlots, "there are too many parameters");
   auto arrays = readArrays(arrayRows, size);
@@ -178,7 +178,7 @@ void makeOperationPlan(OperationPlan *self,
                        const std::vector<nb::object> &launches,
                        std::vector<std::pair<unsigned, unsigned>> equal,
                        const std::vector<ResultRow> &allocated,
-                       nb::object allocate, nb::object names,
+                       const nb::object &allocate, const nb::object &names,
                        std::vector<unsigned> returned, bool isTuple) {
   OperationSteps steps{{},          std::move(equal),    {},     allocate.ptr(),
                        names.ptr(), std::move(returned), isTuple};
@@ -231,7 +231,8 @@ NB_MODULE(_launch, m) {
           },
           nb::arg("driver"), nb::arg("function"), nb::arg("context"),
           nb::arg("block"), nb::arg("cluster"), nb::arg("shared_bytes"));
-  nb::class_<CallPlan>(m, "CallPlan");
+  nb::class_<CallPlan> base(m, "CallPlan");
+  base.doc() = "Does calls like an earlier one.";
   nb::class_<LaunchPlan, CallPlan>(m, "LaunchPlan")
       .def("__init__", makeLaunchPlan, nb::arg("frame"), nb::arg("values"),
            nb::arg("arrays"), nb::arg("numbers"), nb::arg("distances"),
