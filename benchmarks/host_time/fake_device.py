@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import importlib.util
 import itertools
 import math
@@ -25,6 +26,8 @@ from typing import Any
 from unittest import mock
 
 from tilews import _launch
+from tilews._support.make_cache import MakeCache
+from tilews.dispatch import Kernel
 from tilews.runtime import cuda
 from tilews.runtime.arrays import row_major
 
@@ -87,7 +90,7 @@ class TorchDevice:
         self.index = index
 
 
-_DTYPES = {name: ElementType(name) for name in _TYPES}
+DTYPES = {name: ElementType(name) for name in _TYPES}
 _DEVICES = [TorchDevice(index) for index in range(2)]
 _addresses = itertools.count(1 << 32, 1 << 26)
 
@@ -104,7 +107,7 @@ class ExchangedTensor(native.Tensor):  # type: ignore[misc, name-defined]
         device: int = 0,
     ) -> None:
         self.shape = tuple(shape)
-        self.dtype = _DTYPES[dtype]
+        self.dtype = DTYPES[dtype]
         self.device = _DEVICES[device]
         self._strides = row_major(self.shape) if strides is None else strides
         address = next(_addresses) if address is None else address
@@ -134,7 +137,7 @@ class ExchangedTensor(native.Tensor):  # type: ignore[misc, name-defined]
 ExchangedTensor.__module__ = "torch"
 
 
-def _empty(shape: Any, dtype: ElementType, device: TorchDevice) -> ExchangedTensor:
+def empty(shape: Any, dtype: ElementType, device: TorchDevice) -> ExchangedTensor:
     return ExchangedTensor(tuple(shape), dtype.name, device=device.index)
 
 
@@ -145,8 +148,8 @@ def make_torch() -> types.SimpleNamespace:
         cuda=types.SimpleNamespace(
             current_stream=lambda device: types.SimpleNamespace(cuda_stream=0)
         ),
-        empty=_empty,
-        **_DTYPES,
+        empty=empty,
+        **DTYPES,
     )
 
 
@@ -286,8 +289,22 @@ def installed(
         mock.patch.object(cuda, "_entry_points", lambda: table),
         _as_torch(make_torch()),
     ):
-        cuda._zeros.cache_clear()
-        yield driver
+        try:
+            _forget_kernels()
+            yield driver
+        finally:
+            _forget_kernels()
+
+
+def _forget_kernels() -> None:
+    """Drops what was loaded on another driver."""
+    cuda._zeros.cache_clear()
+    for each in gc.get_objects():
+        if isinstance(each, _launch.HotCall):
+            each._drop_plans()
+        if isinstance(each, Kernel) and hasattr(each, "_plans"):
+            each._plans = each._specializer.make_plans()
+            each._compiled, each._called = MakeCache(256), MakeCache(256)
 
 
 @contextlib.contextmanager

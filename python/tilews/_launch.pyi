@@ -6,6 +6,7 @@ from typing import Any
 class HotCall:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def _watch(self, captured: Sequence[tuple[dict[str, Any], str]]) -> None: ...
+    def _drop_plans(self) -> None: ...
     @property
     def _num_plans(self) -> int: ...
 
@@ -24,6 +25,20 @@ class LaunchFrame:
     ) -> None: ...
 
 class CallPlan: ...
+
+def set_recording(is_recording: bool) -> None: ...
+
+class OperationPlan(CallPlan):
+    def __init__(
+        self,
+        launches: Sequence[Any],
+        equal: Sequence[tuple[int, int]],
+        allocated: Sequence[tuple[int, Any, Any, Any]],
+        allocate: Any,
+        names: tuple[str, ...],
+        returned: Sequence[int],
+        is_tuple: bool,
+    ) -> None: ...
 
 class LaunchPlan(CallPlan):
     def __init__(

@@ -21,6 +21,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._launch import CallPlan
+from ._support.call_recorder import current_recorder
 from .runtime.arrays import fingerprint
 from .signature import ConstantParameter, Parameter, ScalarParameter, TensorParameter
 
@@ -199,6 +200,8 @@ class CallPlans:
         if plan is None:
             return None
         family.kernel.launch(plan, kind.arguments, kind.pointers, stream)
+        if recorder := current_recorder():
+            recorder.add_launch(family.kernel, plan, kind)
         return family
 
     def add(self, kind: CallKind, kernel: LoadedKernel, plan: Plan) -> CallFamily:
@@ -213,6 +216,8 @@ class CallPlans:
             family = self._families[kind.key] = CallFamily(kernel, {}, native)
         family.plans[_grid_numbers(kernel, kind)] = plan
         self._count += 1
+        if recorder := current_recorder():
+            recorder.add_launch(kernel, plan, kind)
         return family
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import ir
 from ._launch import CallPlan, HotCall
+from ._support.call_recorder import current_recorder
 from ._support.chips import find_chip
 from ._support.compiler_options import CompilerOptions
 from ._support.make_cache import MakeCache
@@ -252,6 +253,8 @@ class Kernel(HotCall):
             kind = self._plans.describe(args, kwargs, target, threads, *self._globals())
             if kind and (family := self._plans.launch(kind, stream)):
                 return None, family.native
+        if kind is None and (recorder := current_recorder()):
+            recorder.give_up()
         call = self._specializer.bind(args, kwargs)
         key = (target, threads, *call.key, *self._globals())
         compiled = self._find(

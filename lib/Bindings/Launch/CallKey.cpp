@@ -83,6 +83,18 @@ bool CallKey::addTensor(unsigned position, PyObject *value,
   return true;
 }
 
+bool CallKey::setResult(unsigned position, PyObject *value) {
+  const ExchangeApi *table = findExchangeApi(Py_TYPE(value));
+  ExchangedArray array{};
+  if (!table || table->readArray(value, &array) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  arguments[position] = {value, reinterpret_cast<uintptr_t>(array.data) +
+                                    array.byteOffset};
+  return true;
+}
+
 bool CallKey::addArgument(unsigned position, PyObject *value) {
   if (value == Py_None)
     return addWord(Nothing);

@@ -61,6 +61,9 @@ public:
   /// The stream that the call names; null for the current one.
   PyObject *stream = nullptr;
 
+  /// Makes an array that the call has allocated an argument of its launches.
+  bool setResult(unsigned position, PyObject *array);
+
   const ChangingArgument &getArgument(unsigned position) const {
     return arguments[position];
   }

@@ -35,7 +35,7 @@ public:
   virtual ~CallPlan() = default;
 
   /// Does a call. On success the result is a new reference.
-  virtual PlanOutcome run(const CallKey &key, PyObject *&result) const = 0;
+  virtual PlanOutcome run(CallKey &key, PyObject *&result) const = 0;
 };
 
 } // namespace tilews::launch

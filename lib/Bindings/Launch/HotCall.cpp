@@ -28,6 +28,8 @@ namespace {
 constexpr size_t kMaxPlans = 1024;
 constexpr size_t kMaxForms = 16;
 
+thread_local bool isRecordingCalls = false;
+
 struct HotCallObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   CallTable *table;
@@ -231,7 +233,10 @@ PyObject *call(PyObject *self, PyObject *const *arguments, size_t flags,
     return nullptr;
   bool hasKey = form && makeKey(table, *form, arguments, key);
   uint64_t hash = hasKey ? key.hash() : 0;
-  if (const KnownCall *known = hasKey ? findCall(table, hash, key) : nullptr) {
+  const KnownCall *known = nullptr;
+  if (hasKey && !isRecordingCalls)
+    known = findCall(table, hash, key);
+  if (known) {
     PyObject *result = nullptr;
     PyObject *keptAlive = Py_NewRef(known->object);
     PlanOutcome outcome = known->plan->run(key, result);
@@ -327,6 +332,12 @@ PyObject *watch(PyObject *self, PyObject *captured) {
   Py_RETURN_NONE;
 }
 
+/// The method `_drop_plans`: calls are done anew, as on another driver.
+PyObject *dropAllPlans(PyObject *self, PyObject *) {
+  dropPlans(*asHotCall(self)->table);
+  Py_RETURN_NONE;
+}
+
 /// The property `_num_plans`.
 PyObject *countPlans(PyObject *self, void *) {
   return PyLong_FromSize_t(asHotCall(self)->table->calls.size());
@@ -334,6 +345,7 @@ PyObject *countPlans(PyObject *self, void *) {
 
 PyMethodDef methods[] = {
     {"_watch", watch, METH_O, "Makes the values of names a part of each key."},
+    {"_drop_plans", dropAllPlans, METH_NOARGS, "Forgets what calls did."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -354,6 +366,10 @@ void *asSlot(Function function) {
 }
 
 } // namespace
+
+void tilews::launch::setRecording(bool isRecording) {
+  isRecordingCalls = isRecording;
+}
 
 PyObject *tilews::launch::makeHotCallType() {
   PyType_Slot slots[] = {

@@ -53,6 +53,9 @@ struct CallTable {
   std::vector<std::pair<PyObject *, PyObject *>> captured;
 };
 
+/// Whether calls of this thread are done anew, so that Python can record them.
+void setRecording(bool isRecording);
+
 /// Makes the type, a new reference; null with Python's error set.
 PyObject *makeHotCallType();
 

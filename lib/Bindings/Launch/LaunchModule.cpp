@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HotCall.h"
-#include "LaunchPlan.h"
+#include "OperationPlan.h"
 #include "PlanObjects.h"
 
 #include <nanobind/nanobind.h>
@@ -134,7 +134,7 @@ GridProgram readGrid(const GridRow &row,
 std::vector<MapSlot> readMaps(const std::vector<MapRow> &rows, size_t numSlots,
                               size_t numArrays) {
   std::vector<MapSlot> slots;
-  require(rows.size() <= LaunchPlan::kMaxMaps,
+  require(rows.size() <= PreparedLaunch::kMaxMaps,
           "there are too many tensor maps");
   for (const auto &[slot, array, kinds, extents, strides, box, elementStrides,
                     shift, zeros] : rows) {
@@ -155,11 +155,11 @@ void makeLaunchPlan(LaunchPlan *self, const LaunchFrame &frame,
                     const std::vector<NumberRow> &numberRows,
                     const std::vector<DistanceRow> &distanceRows,
                     const std::array<GridRow, 3> &gridRows,
-                    const std::vector<MapRow> &mapRows, nb::object owner,
-                    nb::object unused, nb::object raise,
-                    nb::object findStream) {
+                    const std::vector<MapRow> &mapRows, const nb::object &owner,
+                    const nb::object &unused, const nb::object &raise,
+                    const nb::object &findStream) {
   size_t size = values.size();
-  require(size <= LaunchPlan::kMaxSlots, "there are too many parameters");
+  require(size <= PreparedLaunch::kMaxSlots, "there are too many parameters");
   auto arrays = readArrays(arrayRows, size);
   auto numbers = readNumbers(numberRows, size);
   std::array<GridProgram, 3> grid;
@@ -170,6 +170,35 @@ void makeLaunchPlan(LaunchPlan *self, const LaunchFrame &frame,
   new (self) LaunchPlan(frame, values, std::move(arrays), std::move(numbers),
                         std::move(distances), std::move(grid), std::move(maps));
   self->setPython(owner.ptr(), unused.ptr(), raise.ptr(), findStream.ptr());
+}
+
+using ResultRow = std::tuple<unsigned, nb::object, nb::object, nb::object>;
+
+void makeOperationPlan(OperationPlan *self,
+                       const std::vector<nb::object> &launches,
+                       std::vector<std::pair<unsigned, unsigned>> equal,
+                       const std::vector<ResultRow> &allocated,
+                       const nb::object &allocate, const nb::object &names,
+                       std::vector<unsigned> returned, bool isTuple) {
+  OperationSteps steps{{},          std::move(equal),    {},     allocate.ptr(),
+                       names.ptr(), std::move(returned), isTuple};
+  require(launches.size() <= OperationSteps::kMaxLaunches &&
+              allocated.size() <= OperationSteps::kMaxArrays &&
+              !steps.returned.empty(),
+          "an operation has too many steps or no result");
+  for (const nb::object &launch : launches)
+    steps.launches.emplace_back(launch.ptr(), &nb::cast<LaunchPlan &>(launch));
+  for (auto [first, second] : steps.equal)
+    require(first < CallKey::kMaxArguments && second < CallKey::kMaxArguments,
+            "an argument is out of range");
+  for (unsigned position : steps.returned)
+    require(position < CallKey::kMaxArguments, "a result is out of range");
+  for (const auto &[position, shape, dtype, device] : allocated) {
+    require(position < CallKey::kMaxArguments, "an array is out of range");
+    steps.allocated.push_back(
+        {position, shape.ptr(), dtype.ptr(), device.ptr()});
+  }
+  new (self) OperationPlan(std::move(steps));
 }
 
 } // namespace
@@ -202,10 +231,16 @@ NB_MODULE(_launch, m) {
           },
           nb::arg("driver"), nb::arg("function"), nb::arg("context"),
           nb::arg("block"), nb::arg("cluster"), nb::arg("shared_bytes"));
-  nb::class_<CallPlan>(m, "CallPlan");
+  nb::class_<CallPlan> base(m, "CallPlan");
+  base.doc() = "Does calls like an earlier one.";
   nb::class_<LaunchPlan, CallPlan>(m, "LaunchPlan")
       .def("__init__", makeLaunchPlan, nb::arg("frame"), nb::arg("values"),
            nb::arg("arrays"), nb::arg("numbers"), nb::arg("distances"),
            nb::arg("grid"), nb::arg("maps"), nb::arg("owner"),
            nb::arg("unused"), nb::arg("raise_error"), nb::arg("find_stream"));
+  nb::class_<OperationPlan, CallPlan>(m, "OperationPlan")
+      .def("__init__", makeOperationPlan, nb::arg("launches"), nb::arg("equal"),
+           nb::arg("allocated"), nb::arg("allocate"), nb::arg("names"),
+           nb::arg("returned"), nb::arg("is_tuple"));
+  m.def("set_recording", setRecording, nb::arg("is_recording"));
 }

@@ -132,24 +132,22 @@ void LaunchPlan::setPython(PyObject *owner, PyObject *unused, PyObject *raise,
   toHandle = Py_NewRef(findStream);
 }
 
-PlanOutcome LaunchPlan::run(const CallKey &key, PyObject *&result) const {
-  Parameters parameters;
-  if (fill(key, parameters) != PlanOutcome::Done)
+PlanOutcome LaunchPlan::run(CallKey &key, PyObject *&result) const {
+  PreparedLaunch launch;
+  if (!prepare(key, launch))
     return PlanOutcome::Declined;
-  LaunchConfig config;
-  if (!evaluateGrid(key, config.grid))
-    return PlanOutcome::Declined;
-  if (config.grid[0] && config.grid[1] && config.grid[2]) {
-    if (!findStream(key, config.stream) || !isUsual(config.stream))
-      return PlanOutcome::Declined;
-    if (launch(config, parameters) == PlanOutcome::Failed)
-      return PlanOutcome::Failed;
-  }
-  result = Py_NewRef(Py_None);
-  return PlanOutcome::Done;
+  PlanOutcome outcome = start(launch);
+  if (outcome == PlanOutcome::Done)
+    result = Py_NewRef(Py_None);
+  return outcome;
 }
 
-bool LaunchPlan::fillArrays(const CallKey &key, Parameters &into) const {
+bool LaunchPlan::prepare(const CallKey &key, PreparedLaunch &launch) const {
+  return fill(key, launch) && evaluateGrid(key, launch.grid) &&
+         findStream(key, launch.stream) && isUsual(launch.stream);
+}
+
+bool LaunchPlan::fillArrays(const CallKey &key, PreparedLaunch &into) const {
   for (const ArraySlot &array : arrays) {
     uint64_t address = key.getArgument(array.argument).address;
     if (address % array.alignment != 0)
@@ -165,26 +163,26 @@ bool LaunchPlan::fillArrays(const CallKey &key, Parameters &into) const {
   return true;
 }
 
-PlanOutcome LaunchPlan::fill(const CallKey &key, Parameters &into) const {
+bool LaunchPlan::fill(const CallKey &key, PreparedLaunch &into) const {
   for (size_t i = 0; i < values.size(); ++i) {
     into.values[i] = values[i];
     into.addresses[i] = &into.values[i];
   }
   if (!fillArrays(key, into))
-    return PlanOutcome::Declined;
+    return false;
   for (const NumberSlot &number : numbers)
     if (!packNumber(number, key.getArgument(number.argument).value,
                     into.values[number.slot])) {
       PyErr_Clear();
-      return PlanOutcome::Declined;
+      return false;
     }
   for (size_t i = 0; i < maps.size(); ++i) {
     uint64_t address = into.values[arrays[maps[i].array].slot];
     if (!fillMap(maps[i], address, into.maps[i]))
-      return PlanOutcome::Declined;
+      return false;
     into.addresses[maps[i].slot] = into.maps[i];
   }
-  return PlanOutcome::Done;
+  return true;
 }
 
 bool LaunchPlan::fillMap(const MapSlot &map, uint64_t address,
@@ -265,14 +263,17 @@ bool LaunchPlan::isUsual(void *stream) const {
   return frame.driver.isCapturing(stream, &status) == 0 && status == 0;
 }
 
-PlanOutcome LaunchPlan::launch(const LaunchConfig &grid,
-                               Parameters &parameters) const {
+PlanOutcome LaunchPlan::start(PreparedLaunch &launch) const {
+  if (!launch.grid[0] || !launch.grid[1] || !launch.grid[2])
+    return PlanOutcome::Done;
   LaunchAttribute cluster{LaunchAttribute::kCluster, 0, {}};
-  LaunchConfig config = grid;
+  LaunchConfig config;
   for (unsigned d = 0; d < 3; ++d) {
+    config.grid[d] = launch.grid[d];
     config.block[d] = frame.block[d];
     cluster.value[d] = frame.cluster[d];
   }
+  config.stream = launch.stream;
   config.sharedBytes = frame.sharedBytes;
   config.attributes = &cluster;
   config.numAttributes = frame.cluster != std::array<uint32_t, 3>{1, 1, 1};
@@ -283,8 +284,7 @@ PlanOutcome LaunchPlan::launch(const LaunchConfig &grid,
   if (status != 0 || current != frame.context)
     status = driver.setContext(frame.context);
   if (status == 0)
-    status =
-        driver.launch(&config, frame.function, parameters.addresses, nullptr);
+    status = driver.launch(&config, frame.function, launch.addresses, nullptr);
   Py_END_ALLOW_THREADS if (status == 0) return PlanOutcome::Done;
   PyObject *raised = PyObject_CallFunction(raise, "i", status);
   if (raised) {

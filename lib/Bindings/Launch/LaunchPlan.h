@@ -86,11 +86,20 @@ struct LaunchFrame {
   uint32_t sharedBytes;
 };
 
-class LaunchPlan : public CallPlan {
-public:
+/// A launch with all of its parameters.
+struct PreparedLaunch {
   static constexpr unsigned kMaxSlots = 64;
   static constexpr unsigned kMaxMaps = 8;
 
+  alignas(64) unsigned char maps[kMaxMaps][MapSlot::kBytes];
+  uint64_t values[kMaxSlots];
+  void *addresses[kMaxSlots];
+  uint32_t grid[3];
+  void *stream;
+};
+
+class LaunchPlan : public CallPlan {
+public:
   LaunchPlan(LaunchFrame frame, std::vector<uint64_t> values,
              std::vector<ArraySlot> arrays, std::vector<NumberSlot> numbers,
              std::vector<ForbiddenDistance> distances,
@@ -103,23 +112,21 @@ public:
   void setPython(PyObject *owner, PyObject *unused, PyObject *raise,
                  PyObject *findStream);
 
-  PlanOutcome run(const CallKey &key, PyObject *&result) const override;
+  PlanOutcome run(CallKey &key, PyObject *&result) const override;
+
+  /// Fills in a launch; false if it has to go the general way.
+  bool prepare(const CallKey &key, PreparedLaunch &launch) const;
+
+  /// Starts a launch that was prepared.
+  PlanOutcome start(PreparedLaunch &launch) const;
 
 private:
-  /// The parameters of one launch.
-  struct Parameters {
-    alignas(64) unsigned char maps[kMaxMaps][MapSlot::kBytes];
-    uint64_t values[kMaxSlots];
-    void *addresses[kMaxSlots];
-  };
-
-  PlanOutcome fill(const CallKey &key, Parameters &into) const;
-  bool fillArrays(const CallKey &key, Parameters &into) const;
+  bool fill(const CallKey &key, PreparedLaunch &into) const;
+  bool fillArrays(const CallKey &key, PreparedLaunch &into) const;
   bool fillMap(const MapSlot &map, uint64_t address, unsigned char *into) const;
   bool evaluateGrid(const CallKey &key, uint32_t *blocks) const;
   bool findStream(const CallKey &key, void *&stream) const;
   bool isUsual(void *stream) const;
-  PlanOutcome launch(const LaunchConfig &config, Parameters &parameters) const;
 
   LaunchFrame frame;
   std::vector<uint64_t> values;

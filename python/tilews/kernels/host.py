@@ -15,6 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from .._support.call_recorder import current_recorder
 from .._support.chips import find_chip
 from ..errors import LanguageError
 from ..language.types import FNUZ, DType, bf16, dtype_of_array, f16, f32
@@ -168,9 +169,12 @@ def result(
     if library == "torch":
         import torch
 
-        return torch.empty(
+        array = torch.empty(
             shape, dtype=getattr(torch, dtype.numpy.name), device=like.device
         )
+        if recorder := current_recorder():
+            recorder.add_array(array)
+        return array
     if is_on_host(like):  # JAX's arrays in host memory can only be read.
         return np.empty(shape, dtype.numpy)
     if library == "cupy":

@@ -18,7 +18,7 @@ from .._support.forks import make_locks
 from .launch import Launcher, Plan
 from .launch_errors import BackendError, LaunchError
 from .manifest import read_manifest
-from .native_plans import make_launch_plan
+from .native_plans import make_fixed_plan, make_launch_plan
 from .pairs import unpair
 from .schema import show
 
@@ -200,6 +200,21 @@ class LoadedKernel:
         function = self._functions.get(plan.device or 0)
         return make_launch_plan(
             self._launcher, plan, function, positions, stream_handle
+        )
+
+    def make_fixed(
+        self, plan: Plan, args: Sequence[Any], places: Sequence[int]
+    ) -> CallPlan | None:
+        """As :meth:`make_native`, with the numbers of this launch.
+
+        Args:
+            plan: of a launch of this kernel.
+            args: the kernel's arguments.
+            places: where each array among them is among the arguments of a call.
+        """
+        function = self._functions.get(plan.device or 0)
+        return make_fixed_plan(
+            self._launcher, plan, function, args, places, _stream_handle
         )
 
     def _start(self, plan: Plan, args: Sequence[Any], stream: Any) -> None:

@@ -38,24 +38,64 @@ def make_launch_plan(
         positions: where each argument of the kernel is among those of a call.
         find_stream: gives the handle of a stream's object.
     """
+    numbers = [
+        (slot, positions[argument], *_number_kind(*type_), pack, name)
+        for slot, argument, type_, pack, name in launcher.number_slots
+    ]
+    grid = [_steps(each, positions) for each in plan.grid_expressions]
+    places = [positions[argument] for _, argument, _ in launcher.array_slots]
+    variable = (list(plan.values), places, numbers, grid)
+    return _make(launcher, plan, function, variable, find_stream)
+
+
+def make_fixed_plan(
+    launcher: Launcher,
+    plan: Plan,
+    function: Any,
+    args: Sequence[Any],
+    places: Sequence[int],
+    find_stream: Any,
+) -> LaunchPlan | None:
+    """As :func:`make_launch_plan`, with the numbers of one launch.
+
+    Args:
+        launcher, plan, function, find_stream: likewise.
+        args: the arguments of the launch.
+        places: where each array of the kernel is among the arguments of a call.
+    """
+    values = list(plan.values)
+    for slot, argument, _, pack, name in launcher.number_slots:
+        values[slot] = pack(args[argument], name)
+    grid = [[(_NUMBER, blocks)] for blocks in plan.grid]
+    return _make(launcher, plan, function, (values, places, [], grid), find_stream)
+
+
+def _make(
+    launcher: Launcher,
+    plan: Plan,
+    function: Any,
+    variable: tuple[list[int], Sequence[int], list[Any], list[Any]],
+    find_stream: Any,
+) -> LaunchPlan | None:
+    """A plan with these values, places of arrays, numbers and grid."""
     frame: LaunchFrame | None = getattr(function, "native_frame", None)
     if frame is None or plan.producers or plan.is_empty:
         return None
+    values, places, numbers, grid = variable
     order = {slot: n for n, (slot, *_) in enumerate(launcher.array_slots)}
     try:
         return LaunchPlan(
             frame=frame,
-            values=list(plan.values),
+            values=values,
             arrays=[
-                (slot, positions[argument], alignment)
-                for slot, argument, alignment in launcher.array_slots
+                (slot, place, alignment)
+                for place, (slot, _, alignment) in zip(
+                    places, launcher.array_slots, strict=True
+                )
             ],
-            numbers=[
-                (slot, positions[argument], *_number_kind(*type_), pack, name)
-                for slot, argument, type_, pack, name in launcher.number_slots
-            ],
+            numbers=numbers,
             distances=plan.distances,
-            grid=[_steps(each, positions) for each in plan.grid_expressions],
+            grid=grid,
             maps=[
                 _map_row(each, order[each.slot], slot, function)
                 for each, slot in zip(plan.tensor_maps, launcher.map_slots, strict=True)

@@ -4,9 +4,12 @@ import contextlib
 import ctypes
 import dataclasses
 import struct
+from unittest import mock
 
 from benchmarks.host_time import fake_device
 from benchmarks.host_time.fake_device import IdleDriver
+from tilews.runtime import cuda
+from tilews.runtime.cuda import load_function
 
 c = ctypes
 
@@ -49,14 +52,14 @@ class RecordingDriver:
     Attributes:
         launches: all launches.
         native: those of C++.
-        sizes: of the parameters of the next launches, in bytes.
+        sizes: of the parameters of each function, in bytes.
         statuses: what the functions `launch`, `context` and `capture` of C++ return.
         encoded: how many tensor maps C++ encoded.
     """
 
     def __init__(self):
         self.launches, self.native = [], []
-        self.sizes = []
+        self.sizes = {}
         self.statuses = {"launch": 0, "context": 0, "encode": 0}
         self.capturing = set()
         self.current = 1
@@ -82,10 +85,11 @@ class RecordingDriver:
         """The addresses of the functions."""
         return tuple(c.cast(each, c.c_void_p).value for each in self._functions)
 
-    def expect(self, manifest):
-        """Takes the sizes of parameters from a manifest."""
+    def load(self, manifest, image, device):
+        """Loads a kernel, and keeps the sizes of its parameters."""
+        function = load_function(manifest, image, device)
         sizes = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "f16": 2, "bf16": 2, "f32": 4}
-        self.sizes = [
+        self.sizes[function._function] = [
             128
             if each["kind"] == "tensor_map"
             else 8
@@ -93,15 +97,19 @@ class RecordingDriver:
             else sizes.get(each["dtype"], 8)
             for each in manifest["parameters"]
         ]
+        return function
 
-    def read(self, address):
+    def read(self, function, address):
         """The parameters of a launch, as bytes."""
-        places = read_words(address, len(self.sizes), c.c_uint64)
-        for place, size in zip(places, self.sizes, strict=True):
-            assert size < 128 or place % 64 == 0
+        sizes = self.sizes[function]
+        places = read_words(address, len(sizes), c.c_uint64)
+        assert all(
+            place % 64 == 0
+            for place, size in zip(places, sizes, strict=True)
+            if size == 128
+        )
         return [
-            c.string_at(place, size)
-            for place, size in zip(places, self.sizes, strict=True)
+            c.string_at(place, size) for place, size in zip(places, sizes, strict=True)
         ]
 
     def _launch(self, config, function, parameters, extra):
@@ -119,7 +127,7 @@ class RecordingDriver:
             cluster,
             at.shared,
             at.stream,
-            self.read(parameters),
+            self.read(function, parameters),
         )
         self.on_launch()
         if self.statuses["launch"] == 0:
@@ -197,7 +205,8 @@ class RecordingModule(IdleDriver):
 
     def _add(self, *launch):
         *properties, parameters = launch
-        self._to.launches.append(Launch(*properties, self._to.read(parameters)))
+        read = self._to.read(properties[0], parameters)
+        self._to.launches.append(Launch(*properties, read))
 
 
 class DriverRecord:
@@ -221,5 +230,8 @@ class Pointer:
 def recorded():
     """Puts a recording driver in place."""
     driver = RecordingDriver()
-    with fake_device.installed(driver.points, RecordingModule(driver)):
+    with (
+        fake_device.installed(driver.points, RecordingModule(driver)),
+        mock.patch.object(cuda, "load_function", driver.load),
+    ):
         yield driver

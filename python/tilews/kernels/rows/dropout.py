@@ -30,7 +30,7 @@ def dropout_elements(
     Y[start] = tl.where(kept, x * scale, 0.0).to(Y.dtype)
 
 
-@operation(dropout_elements)
+@operation(dropout_elements, changing=("seed",))
 def dropout(x: Any, p: float, seed: int, *, out: Any = None, **launch: Any) -> Any:
     """Sets elements to zero with probability `p`, and divides others by ``1 - p``.
 
