@@ -40,7 +40,9 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
@@ -64,13 +66,47 @@ static void keepLoopHeaders() {
   });
 }
 
+/// Whether `inst` is arithmetic that AMD's GPUs also have for pairs, such as
+/// v_pk_mul_f32. There is none of it in a plain matmul.
+static bool isPairable(const llvm::Instruction &inst) {
+  const llvm::Type *type = inst.getType()->getScalarType();
+  bool isHalf = type->isHalfTy() || type->isBFloatTy();
+  if (inst.isBinaryOp() || inst.isUnaryOp())
+    return isHalf || type->isFloatTy() || type->isIntegerTy(16);
+  const auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&inst);
+  if (!call || !(isHalf || type->isFloatTy()))
+    return false;
+  switch (call->getIntrinsicID()) {
+  case llvm::Intrinsic::fma:
+  case llvm::Intrinsic::fmuladd:
+    return true;
+  case llvm::Intrinsic::maxnum:
+  case llvm::Intrinsic::minnum:
+  case llvm::Intrinsic::maximum:
+  case llvm::Intrinsic::minimum:
+    return isHalf;
+  default:
+    return false;
+  }
+}
+
+/// Whether the search for pairs of equal operations (SLP) can find some. For a
+/// kernel with fragments of many registers it takes more time than all other
+/// optimizations together.
+static bool hasPairs(const llvm::Module &module) {
+  return llvm::any_of(module, [](const llvm::Function &function) {
+    return llvm::any_of(llvm::instructions(function), isPairable);
+  });
+}
+
 namespace {
 
 /// A pipeline of LLVM, with the analyses that belong to it.
 class Optimizer {
 public:
-  Optimizer(llvm::TargetMachine &machine, const TargetInfo &target,
-            bool unroll);
+  /// `pairs`: whether to look for equal operations that can be done in pairs.
+  Optimizer(llvm::TargetMachine &machine, bool unroll, bool pairs,
+            const TargetInfo &target);
 
   void run(llvm::Module &module, llvm::OptimizationLevel level) {
     builder.buildPerModuleDefaultPipeline(level).run(module, moduleAnalyses);
@@ -82,8 +118,7 @@ public:
   DenseSet<Place> findDivergentCalls(llvm::Module &module);
 
 private:
-  static llvm::PipelineTuningOptions getTuning(const TargetInfo &target,
-                                               bool unroll);
+  static llvm::PipelineTuningOptions getTuning(bool unroll, bool pairs);
 
   unsigned numLanes;
   llvm::LoopAnalysisManager loopAnalyses;
@@ -95,21 +130,20 @@ private:
 
 } // namespace
 
-llvm::PipelineTuningOptions Optimizer::getTuning(const TargetInfo &target,
-                                                 bool unroll) {
+llvm::PipelineTuningOptions Optimizer::getTuning(bool unroll, bool pairs) {
   // Fragments are vectors from the start: there is nothing left to find in
   // loops, nor elsewhere but for AMD's packed arithmetic on pairs.
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
   tuning.LoopInterleaving = false;
   tuning.LoopUnrolling = unroll;
-  tuning.SLPVectorization = target.isAMD();
+  tuning.SLPVectorization = pairs;
   return tuning;
 }
 
-Optimizer::Optimizer(llvm::TargetMachine &machine, const TargetInfo &target,
-                     bool unroll)
-    : numLanes(target.warpSize), builder(&machine, getTuning(target, unroll)) {
+Optimizer::Optimizer(llvm::TargetMachine &machine, bool unroll, bool pairs,
+                     const TargetInfo &target)
+    : numLanes(target.warpSize), builder(&machine, getTuning(unroll, pairs)) {
   keepLoopHeaders();
   // Fragments are long vectors, which code generators split badly. Pairs of
   // halves stay: there are instructions for them.
@@ -155,8 +189,9 @@ void tilews::optimizeLLVM(std::unique_ptr<llvm::Module> &module,
                           llvm::TargetMachine &machine,
                           const TargetInfo &target, Location loc) {
   std::unique_ptr<llvm::Module> original = llvm::CloneModule(*module);
+  bool pairs = target.isAMD() && hasPairs(*module);
   {
-    Optimizer optimizer(machine, target, /*unroll=*/true);
+    Optimizer optimizer(machine, /*unroll=*/true, pairs, target);
     auto before = optimizer.findDivergentCalls(*module);
     optimizer.run(*module, llvm::OptimizationLevel::O3);
     auto after = optimizer.findDivergentCalls(*module);
@@ -167,6 +202,6 @@ void tilews::optimizeLLVM(std::unique_ptr<llvm::Module> &module,
                   "optimizations of LLVM: with all of them, lanes of a warp "
                   "reach a barrier or another convergent call apart");
   module = std::move(original);
-  Optimizer(machine, target, /*unroll=*/false)
+  Optimizer(machine, /*unroll=*/false, pairs, target)
       .run(*module, llvm::OptimizationLevel::O1);
 }

@@ -47,11 +47,14 @@ public:
         std::max<unsigned>(element.getIntOrFloatBitWidth(), 8));
     for (Value value : unpack(b, vector))
       registers.push_back(toStorage(value));
-    SmallVector<Words> offered = offer();
     SmallVector<Words> read;
-    for (int64_t round = 0; round < exchange.getNumRounds(); ++round)
-      read.push_back(shuffle(round, offered));
-    take(read);
+    if (!swapHalves(read)) {
+      SmallVector<Words> offered = offer();
+      read.clear();
+      for (int64_t round = 0; round < exchange.getNumRounds(); ++round)
+        read.push_back(shuffle(round, offered));
+      take(read);
+    }
     SmallVector<Value> results = collect(read);
     for (Value &value : results)
       value = fromStorage(value, element);
@@ -224,6 +227,25 @@ private:
                  picked);
     }
     return picked;
+  }
+
+  /// Swaps a bit of the register's number and bit 32 of the lane's number, if
+  /// that is all of the exchange and the target has an instruction for it.
+  /// Results of `mfma` become operands of the next one in this way.
+  bool swapHalves(SmallVector<Words> &entries) {
+    if (exchange.bitMoves.size() != 1 || !exchange.isXor() ||
+        exchange.flippedLanes != 0)
+      return false;
+    const WarpExchange::BitMove &move = exchange.bitMoves.front();
+    if (!move.takesRound || !move.sourceRegister || !move.destRegister ||
+        move.sourceLane != 32 || move.destLane != 32)
+      return false;
+    entries = {pick(0, exchange.picks),
+               pick(move.sourceRegister->weigh(1), exchange.picks)};
+    for (auto [lower, upper] : llvm::zip_equal(entries[0], entries[1]))
+      if (!target.emitSwapHalves(b, lower, upper))
+        return false;
+    return true;
   }
 
   /// Shuffles the words of one round.

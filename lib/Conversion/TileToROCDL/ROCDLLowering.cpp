@@ -166,6 +166,19 @@ Value ROCDLLowering::emitShuffleXor(ImplicitLocOpBuilder &b, Value value,
       b, value, arith::XOrIOp::create(b, getThreadId(b), constantI32(b, mask)));
 }
 
+bool ROCDLLowering::emitSwapHalves(ImplicitLocOpBuilder &b, Value &lower,
+                                   Value &upper) const {
+  if (info.arch != 0x950)
+    return false;
+  Type i32 = b.getI32Type();
+  auto pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {i32, i32});
+  Value swapped = ROCDL::Permlane32SwapOp::create(
+      b, pair, lower, upper, /*fi=*/false, /*boundControl=*/false);
+  lower = LLVM::ExtractValueOp::create(b, swapped, 0);
+  upper = LLVM::ExtractValueOp::create(b, swapped, 1);
+  return true;
+}
+
 Value ROCDLLowering::emitShuffle(ImplicitLocOpBuilder &b, Value value,
                                  Value lane) const {
   // ds_bpermute addresses lanes by bytes, modulo the warp.

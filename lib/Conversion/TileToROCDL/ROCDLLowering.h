@@ -33,6 +33,8 @@ public:
                     mlir::Value source, int64_t bytes) const override;
   mlir::Value emitShuffleXor(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                              int64_t mask) const override;
+  bool emitSwapHalves(mlir::ImplicitLocOpBuilder &b, mlir::Value &lower,
+                      mlir::Value &upper) const override;
   mlir::Value emitShuffle(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                           mlir::Value lane) const override;
   mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b, const MmaOperands &op,

@@ -114,6 +114,13 @@ public:
   /// XOR `mask`.
   virtual mlir::Value emitShuffleXor(mlir::ImplicitLocOpBuilder &b,
                                      mlir::Value value, int64_t mask) const = 0;
+  /// Exchanges `upper` of the lanes below 32 and `lower` of the others, with
+  /// the lane whose number is this lane's XOR 32. Returns false if the target
+  /// has no instruction for this.
+  virtual bool emitSwapHalves(mlir::ImplicitLocOpBuilder &b, mlir::Value &lower,
+                              mlir::Value &upper) const {
+    return false;
+  }
   /// Returns the 32-bit integer `value` of lane `lane` of the warp.
   virtual mlir::Value emitShuffle(mlir::ImplicitLocOpBuilder &b,
                                   mlir::Value value,

@@ -184,6 +184,7 @@ class VectorCompiler:
             "v_div_scale_f32": self._div_scale,
             "v_div_fmas_f32": self._div_fmas,
             "v_swap_b32": self._swap,
+            "v_permlane32_swap_b32": self._swap,
             "v_bitop3_b32": self._bit_operation,
             "v_bitop3_b16": self._bit_operation,
         }.get(name)
@@ -366,11 +367,15 @@ class VectorCompiler:
 
     def _swap(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         one, two = operands[0].first, operands[1].first
+        # v_permlane32_swap: lanes from 32 on of the first, lanes below of the second.
+        is_half = inst.name != "v_swap_b32"
+        low, high = (slice(32), slice(32, 64)) if is_half else (slice(None),) * 2
 
         def step(wave: Wave) -> None:
             first, second = wave.v[one].copy(), wave.v[two].copy()
-            wave.write(one, second)
-            wave.write(two, first)
+            first[high], second[low] = second[low].copy(), first[high].copy()
+            wave.write(one, first)
+            wave.write(two, second)
 
         return step
 
