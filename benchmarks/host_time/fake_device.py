@@ -28,6 +28,7 @@ from unittest import mock
 from tilews import _launch
 from tilews._support.make_cache import MakeCache
 from tilews.dispatch import Kernel
+from tilews.kernels import scratch
 from tilews.runtime import cuda
 from tilews.runtime.arrays import row_major
 
@@ -120,6 +121,9 @@ class ExchangedTensor(native.Tensor):  # type: ignore[misc, name-defined]
     def stride(self) -> tuple[int, ...]:
         return self._strides
 
+    def __len__(self) -> int:
+        return self.shape[0]
+
     def is_contiguous(self) -> bool:
         return self._strides == row_major(self.shape)
 
@@ -146,9 +150,15 @@ def make_torch() -> types.SimpleNamespace:
     return types.SimpleNamespace(
         version=types.SimpleNamespace(hip=None),
         cuda=types.SimpleNamespace(
-            current_stream=lambda device: types.SimpleNamespace(cuda_stream=0)
+            current_device=lambda: 0,
+            current_stream=lambda device=None: types.SimpleNamespace(cuda_stream=0),
+            device=lambda device: contextlib.nullcontext(),
+            stream=lambda stream: contextlib.nullcontext(),
+            ExternalStream=lambda handle, device: None,
+            is_current_stream_capturing=lambda: False,
         ),
         empty=empty,
+        zeros=empty,
         **DTYPES,
     )
 
@@ -299,6 +309,7 @@ def installed(
 def _forget_kernels() -> None:
     """Drops what was loaded on another driver."""
     cuda._zeros.cache_clear()
+    scratch._tickets.clear()
     for each in gc.get_objects():
         if isinstance(each, _launch.HotCall):
             each._drop_plans()

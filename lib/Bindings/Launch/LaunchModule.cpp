@@ -173,15 +173,22 @@ void makeLaunchPlan(LaunchPlan *self, const LaunchFrame &frame,
 }
 
 using ResultRow = std::tuple<unsigned, nb::object, nb::object, nb::object>;
+using KeptRow = std::pair<unsigned, nb::object>;
 
 void makeOperationPlan(OperationPlan *self,
                        const std::vector<nb::object> &launches,
                        std::vector<std::pair<unsigned, unsigned>> equal,
                        const std::vector<ResultRow> &allocated,
+                       const std::vector<KeptRow> &kept, uint64_t keptStream,
                        const nb::object &allocate, const nb::object &names,
                        std::vector<unsigned> returned, bool isTuple) {
-  OperationSteps steps{{},          std::move(equal),    {},     allocate.ptr(),
-                       names.ptr(), std::move(returned), isTuple};
+  OperationSteps steps;
+  steps.equal = std::move(equal);
+  steps.keptStream = reinterpret_cast<void *>(keptStream);
+  steps.allocate = allocate.ptr();
+  steps.names = names.ptr();
+  steps.returned = std::move(returned);
+  steps.isTuple = isTuple;
   require(launches.size() <= OperationSteps::kMaxLaunches &&
               allocated.size() <= OperationSteps::kMaxArrays &&
               !steps.returned.empty(),
@@ -197,6 +204,10 @@ void makeOperationPlan(OperationPlan *self,
     require(position < CallKey::kMaxArguments, "an array is out of range");
     steps.allocated.push_back(
         {position, shape.ptr(), dtype.ptr(), device.ptr()});
+  }
+  for (const auto &[position, array] : kept) {
+    require(position < CallKey::kMaxArguments, "an array is out of range");
+    steps.kept.emplace_back(position, array.ptr());
   }
   new (self) OperationPlan(std::move(steps));
 }
@@ -240,7 +251,8 @@ NB_MODULE(_launch, m) {
            nb::arg("unused"), nb::arg("raise_error"), nb::arg("find_stream"));
   nb::class_<OperationPlan, CallPlan>(m, "OperationPlan")
       .def("__init__", makeOperationPlan, nb::arg("launches"), nb::arg("equal"),
-           nb::arg("allocated"), nb::arg("allocate"), nb::arg("names"),
-           nb::arg("returned"), nb::arg("is_tuple"));
+           nb::arg("allocated"), nb::arg("kept"), nb::arg("kept_stream"),
+           nb::arg("allocate"), nb::arg("names"), nb::arg("returned"),
+           nb::arg("is_tuple"));
   m.def("set_recording", setRecording, nb::arg("is_recording"));
 }

@@ -37,6 +37,8 @@ OperationPlan::OperationPlan(OperationSteps given) : steps(std::move(given)) {
   Py_INCREF(steps.names);
   for (auto [object, plan] : steps.launches)
     Py_INCREF(object);
+  for (auto [position, array] : steps.kept)
+    Py_INCREF(array);
   for (const AllocatedArray &array : steps.allocated)
     for (PyObject *object : {array.shape, array.dtype, array.device})
       Py_INCREF(object);
@@ -47,6 +49,8 @@ OperationPlan::~OperationPlan() {
   Py_DECREF(steps.names);
   for (auto [object, plan] : steps.launches)
     Py_DECREF(object);
+  for (auto [position, array] : steps.kept)
+    Py_DECREF(array);
   for (const AllocatedArray &array : steps.allocated)
     for (PyObject *object : {array.shape, array.dtype, array.device})
       Py_DECREF(object);
@@ -77,13 +81,17 @@ PlanOutcome OperationPlan::allocate(CallKey &key, Arrays &arrays) const {
     if (!key.setResult(each.position, array))
       return PlanOutcome::Declined;
   }
+  for (auto [position, array] : steps.kept)
+    if (!key.setResult(position, array))
+      return PlanOutcome::Declined;
   return PlanOutcome::Done;
 }
 
 PlanOutcome OperationPlan::launch(const CallKey &key) const {
   PreparedLaunch prepared[OperationSteps::kMaxLaunches];
   for (size_t i = 0; i < steps.launches.size(); ++i)
-    if (!steps.launches[i].second->prepare(key, prepared[i]))
+    if (!steps.launches[i].second->prepare(key, prepared[i]) ||
+        (!steps.kept.empty() && prepared[i].stream != steps.keptStream))
       return PlanOutcome::Declined;
   for (size_t i = 0; i < steps.launches.size(); ++i)
     if (steps.launches[i].second->start(prepared[i]) == PlanOutcome::Failed)

@@ -35,6 +35,9 @@ struct OperationSteps {
   /// Arguments that were one array, and have to be so again.
   std::vector<std::pair<unsigned, unsigned>> equal;
   std::vector<AllocatedArray> allocated;
+  /// Arrays that launches on one stream use one after the other, and the stream.
+  std::vector<std::pair<unsigned, PyObject *>> kept;
+  void *keptStream = nullptr;
   PyObject *allocate, *names;
   /// The arguments and results to be returned, and whether as a tuple.
   std::vector<unsigned> returned;

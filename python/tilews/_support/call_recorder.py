@@ -4,7 +4,8 @@ An operation of ``tilews.kernels`` checks its arguments, allocates results and l
 kernels. All of that follows from the types, shapes and strides of its arrays and from
 its other arguments. So the first call is recorded. The arrays of its launches are those
 of the call or its results, by address, perhaps in other shapes. A later call with an
-equal key allocates and launches likewise, with arrays of its own.
+equal key allocates and launches likewise, with arrays of its own. Arrays that an
+operation keeps for a stream are the same for all calls on this stream.
 
 If anything is not known, such as an array that comes from elsewhere, there is no plan.
 """
@@ -37,6 +38,8 @@ class CallRecorder:
     def __init__(self) -> None:
         self._launches: list[tuple[LoadedKernel, Plan, CallKind]] = []
         self._allocated: list[Any] = []
+        self._kept: list[Any] = []
+        self._stream: int | None = None
         self._is_known = True
 
     def add_launch(self, kernel: LoadedKernel, plan: Plan, kind: CallKind) -> None:
@@ -46,6 +49,12 @@ class CallRecorder:
     def add_array(self, array: Any) -> None:
         """Adds an array that was allocated, and stays alive meanwhile."""
         self._allocated.append(array)
+
+    def keep_array(self, array: Any, stream: int) -> None:
+        """Adds an array that launches on a stream use one after the other."""
+        self._is_known &= self._stream in (None, stream)
+        self._stream = stream
+        self._kept.append(array)
 
     def give_up(self) -> None:
         """Something was done that no plan does again."""
@@ -58,15 +67,16 @@ class CallRecorder:
             arguments: of the call, in order.
             result: of the call.
         """
-        launches, allocated = self._launches, self._allocated
+        launches, allocated, kept = self._launches, self._allocated, self._kept
         if not self._is_known or not 0 < len(launches) <= _MAX_LAUNCHES:
             return None
         count = len(arguments)
-        if len(allocated) > _MAX_ARRAYS or count + len(allocated) > MAX_ARGUMENTS:
+        others = [*allocated, *kept]
+        if len(allocated) > _MAX_ARRAYS or count + len(others) > MAX_ARGUMENTS:
             return None
         arrays = [
             (position, each)
-            for position, each in enumerate([*arguments, *allocated])
+            for position, each in enumerate([*arguments, *others])
             if is_tensor(each)
         ]
         positions: dict[int, int] = {}
@@ -91,6 +101,8 @@ class CallRecorder:
                 (count + n, tuple(each.shape), each.dtype, each.device)
                 for n, each in enumerate(allocated)
             ],
+            [(count + len(allocated) + n, each) for n, each in enumerate(kept)],
+            self._stream or 0,
             torch.empty,
             ("dtype", "device"),
             returned,

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.call_recorder import current_recorder
 from ..language.types import DType
 from ..runtime import stream_handle
 from ..runtime.arrays import is_on_host
@@ -44,7 +45,13 @@ def allocate(like: Any, stream: Any, shape: tuple[int, ...], dtype: DType) -> An
 
         with _torch_stream(like, stream):
             kind = getattr(torch, dtype.numpy.name)
-            return torch.empty(shape, dtype=kind, device=like.device)
+            array = torch.empty(shape, dtype=kind, device=like.device)
+        if recorder := current_recorder():
+            if stream is None:
+                recorder.add_array(array)
+            else:
+                recorder.give_up()
+        return array
     import cupy
 
     with like.device, _cupy_stream(stream):
@@ -71,11 +78,17 @@ def take_tickets(like: Any, stream: Any, count: int) -> Any:
         with _torch_stream(like, stream) as handle:
 
             def zeros() -> Any:
-                return torch.zeros(size, dtype=torch.int32, device=like.device)
+                return torch.zeros((size,), dtype=torch.int32, device=like.device)
 
-            is_captured = torch.cuda.is_current_stream_capturing()
-            place = ("torch", like.device.index, handle)
-            return zeros() if is_captured else _find(place, count, zeros)
+            recorder = current_recorder()
+            if torch.cuda.is_current_stream_capturing():
+                if recorder:
+                    recorder.give_up()
+                return zeros()
+            found = _find(("torch", like.device.index, handle), count, zeros)
+            if recorder:
+                recorder.keep_array(found, handle)
+            return found
     import cupy
 
     with like.device, _cupy_stream(stream) as current:

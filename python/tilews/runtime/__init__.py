@@ -214,7 +214,7 @@ class LoadedKernel:
         """
         function = self._functions.get(plan.device or 0)
         return make_fixed_plan(
-            self._launcher, plan, function, args, places, _stream_handle
+            self._launcher, plan, function, args, places, stream_handle
         )
 
     def _start(self, plan: Plan, args: Sequence[Any], stream: Any) -> None:

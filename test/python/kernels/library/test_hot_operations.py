@@ -131,8 +131,7 @@ def test_an_operation_is_done_again(driver, monkeypatch, name):
         args, options = make()
         ours, theirs = both_ways(driver, monkeypatch, operation, args, options)
         assert ours == theirs
-    if name == "matmul split":
-        assert len(ours[0]) == 2
+    assert len(ours[0]) == 1
     out = options.get("out")
     assert out is None or operation(*args, **options) is out
 
@@ -169,6 +168,23 @@ def test_a_stream_is_taken_from_the_call(driver):
         kernels.rms_norm(x, stream=stream)
         assert driver.launches[-1].stream == stream
     assert len(driver.native) >= 2
+
+
+def test_parts_of_a_matmul_are_counted_by_stream(driver, monkeypatch):
+    """What counts the parts belongs to one stream: others go Python's way."""
+    operation, make = CALLS["matmul split"]
+    args, options = make()
+    for _ in range(3):
+        operation(*args, **options)
+    assert len(driver.native) == 2
+    fake_device.native.set_stream(5)
+    try:
+        operation(*args, **options)
+    finally:
+        fake_device.native.set_stream(0)
+    assert len(driver.native) == 2 and len(driver.launches) == 4
+    operation(*args, **options)
+    assert len(driver.native) == 3
 
 
 def test_arguments_that_are_one_array(driver, monkeypatch):
