@@ -34,6 +34,8 @@ class OperationPlan(CallPlan):
         launches: Sequence[Any],
         equal: Sequence[tuple[int, int]],
         allocated: Sequence[tuple[int, Any, Any, Any]],
+        kept: Sequence[tuple[int, Any]],
+        kept_stream: int,
         allocate: Any,
         names: tuple[str, ...],
         returned: Sequence[int],
