@@ -35,7 +35,7 @@ struct OperationSteps {
   /// Arguments that were one array, and have to be so again.
   std::vector<std::pair<unsigned, unsigned>> equal;
   std::vector<AllocatedArray> allocated;
-  /// Arrays that launches on one stream use one after the other, and the stream.
+  /// Arrays that launches on a stream use one after the other, and the stream.
   std::vector<std::pair<unsigned, PyObject *>> kept;
   void *keptStream = nullptr;
   PyObject *allocate, *names;
