@@ -117,7 +117,8 @@ static void mergeChannels(ArrayRef<PipelinePlan> plans,
 }
 
 SmallVector<ChannelBuffers, 0> tile::groupBuffers(ArrayRef<PipelinePlan> plans,
-                                                  bool isFew) {
+                                                  bool isFew,
+                                                  bool separatesDepths) {
   // Describe each buffer as if it had a channel of its own, then merge equal
   // ones.
   llvm::MapVector<Operation *, ChannelBuffers> single;
@@ -134,7 +135,8 @@ SmallVector<ChannelBuffers, 0> tile::groupBuffers(ArrayRef<PipelinePlan> plans,
   SmallVector<ChannelBuffers, 0> channels;
   for (auto &[alloc, own] : single) {
     auto *it = llvm::find_if(channels, [&, &own = own](const auto &channel) {
-      return channel.reads == own.reads && channel.depth == own.depth;
+      return channel.reads == own.reads &&
+             (!separatesDepths || channel.depth == own.depth);
     });
     if (it == channels.end()) {
       channels.push_back(own);
@@ -143,6 +145,7 @@ SmallVector<ChannelBuffers, 0> tile::groupBuffers(ArrayRef<PipelinePlan> plans,
     LDBG() << "buffer at " << alloc->getLoc() << " with " << own.depth
            << " versions: channel " << (it - channels.begin());
     it->allocs.push_back(cast<AllocSharedOp>(alloc));
+    it->depth = std::max(it->depth, own.depth);
     it->addKinds(own.kinds);
   }
   if (isFew)

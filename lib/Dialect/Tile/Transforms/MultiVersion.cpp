@@ -27,6 +27,7 @@
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 #include "tilews/Dialect/Tile/Utils/Stages.h"
 #include "tilews/Dialect/Tile/Utils/Versions.h"
+#include "tilews/Support/TargetInfo.h"
 
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
@@ -126,8 +127,19 @@ static FailureOr<PlannedChannels> readPlans(gpu::GPUFuncOp kernel,
            << " has no pipeline: " << first.reason;
   }
   PlannedChannels planned;
+  // On AMD GPUs waits count loads, so that one more channel costs nothing. On
+  // NVIDIA GPUs it has barriers of its own.
+  auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
+  bool isAMD = false;
+  if (module && module.getTargetsAttr()) {
+    FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
+    if (failed(target))
+      return failure();
+    isAMD = target->isAMD();
+  }
   planned.channels = groupBuffers(
-      pipelines.getPlans(), isLimitedTo(kernel, ScheduleLimit::FewChannels));
+      pipelines.getPlans(), isLimitedTo(kernel, ScheduleLimit::FewChannels),
+      /*separatesDepths=*/isAMD);
   planned.plans = pipelines.takePlans();
   return planned;
 }

@@ -56,9 +56,11 @@ ProducerKind getProducerKind(mlir::Operation *op);
 /// Groups the piped buffers of all plans into channels. Each channel has as
 /// many slots as the plan that needs most. With `isFew`, buffers that become
 /// ready and free at different operations share a channel, too, where the
-/// schedule allows it.
+/// schedule allows it. With `separatesDepths`, buffers that need different
+/// numbers of slots share none.
 llvm::SmallVector<ChannelBuffers, 0>
-groupBuffers(llvm::ArrayRef<PipelinePlan> plans, bool isFew);
+groupBuffers(llvm::ArrayRef<PipelinePlan> plans, bool isFew,
+             bool separatesDepths);
 
 /// Rewrites a planned loop: each iteration first produces, then consumes, each
 /// side with its own copy of the guards and scalars that it needs. The sides
