@@ -26,7 +26,7 @@ namespace {
 
 /// How many plans are kept before all of them are dropped, and how many forms.
 constexpr size_t kMaxPlans = 1024;
-constexpr size_t kMaxForms = 16;
+constexpr size_t kMaxForms = 128;
 
 thread_local bool isRecordingCalls = false;
 
