@@ -1,6 +1,7 @@
 """Every kernel that a test compiles has to be proved, and free of undefined values."""
 
 import re
+import signal
 
 import pytest
 
@@ -13,6 +14,10 @@ def pytest_configure(config):
         "markers",
         "unverified: the verifier may say that it cannot tell, or refuse a first plan",
     )
+    # A shell that starts tests in the background lets them and their children ignore
+    # Ctrl-C.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

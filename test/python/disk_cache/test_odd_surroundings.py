@@ -106,11 +106,14 @@ def test_a_signal_leaves_an_entry_or_none(tmp_path, number):
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        assert writer.stdout.readline() == b"ready\n"
-        time.sleep(0.007 * delay)
-        writer.send_signal(number)
-        assert writer.wait(timeout=60) in (-number, 1)
-        writer.stdout.close()
+        try:
+            assert writer.stdout.readline() == b"ready\n"
+            time.sleep(0.007 * delay)
+            writer.send_signal(number)
+            assert writer.wait(timeout=60) in (-number, 1)
+        finally:
+            writer.kill()
+            writer.stdout.close()
         assert not DiskCache(tmp_path).damaged()
     if number == signal.SIGINT:  # An exception, after which the file is removed.
         assert {path.suffix for path in contents(tmp_path)} <= {".tilews", ".lock"}
