@@ -162,7 +162,6 @@ bool PipelinePlan::canDelay() const {
 }
 
 void PipelinePlan::delay(const llvm::SmallPtrSetImpl<Operation *> &allocs) {
-  assert(canDelay());
   SmallVector<Operation *> late, others;
   for (const PipedBuffer &buffer : buffers)
     llvm::append_range(allocs.contains(buffer.alloc) ? late : others,

@@ -86,6 +86,8 @@ public:
   /// ```
   ///   stage 1: copy -> %bs; stage 0: copy -> %as; stage 2: gemm %as, %bs
   /// ```
+  ///
+  /// `canDelay` holds before the first call. Each call decides anew.
   void delay(const llvm::SmallPtrSetImpl<mlir::Operation *> &allocs);
 
   /// Writes stages and orders to the operations.
