@@ -110,7 +110,8 @@ static bool synchronizesRoles(Operation *op) {
 }
 
 /// Whether a role ends with `op`, as far as other roles can tell: the role does
-/// not repeat it, and synchronizes with none of them after it.
+/// not repeat it, and synchronizes with none of them after it. Roles run once:
+/// kernels that start them in a loop are not verified.
 static bool isLastOfRole(Operation *op) {
   for (; !isa<RoleOp>(op); op = op->getParentOp()) {
     if (isa<LoopLikeOpInterface>(op))

@@ -17,6 +17,8 @@ from ..language.types import DType
 from ..runtime import stream_handle
 from ..runtime.arrays import is_on_host
 
+#: The handle of a stream that is another one in each thread (cudaStreamPerThread).
+_STREAM_OF_THREAD = 2
 #: The fewest tickets that are allocated.
 _TICKETS = 4096
 
@@ -62,7 +64,8 @@ def take_tickets(like: Any, stream: Any, count: int) -> Any:
     """At least `count` zeros of i32, which a launch on a stream counts with.
 
     The launch leaves zeros, so that the next launch on the stream takes the same array.
-    One that a graph captures gets an array of its own, which the graph fills.
+    One that a graph captures gets an array of its own, which the graph fills, and so
+    does one on the default stream of the thread, whose handle others have, too.
 
     Args:
         like: an array of the launch.
@@ -81,7 +84,7 @@ def take_tickets(like: Any, stream: Any, count: int) -> Any:
                 return torch.zeros((size,), dtype=torch.int32, device=like.device)
 
             recorder = current_recorder()
-            if torch.cuda.is_current_stream_capturing():
+            if handle == _STREAM_OF_THREAD or torch.cuda.is_current_stream_capturing():
                 if recorder:
                     recorder.give_up()
                 return zeros()
@@ -96,8 +99,9 @@ def take_tickets(like: Any, stream: Any, count: int) -> Any:
         def zeros() -> Any:
             return cupy.zeros(size, cupy.int32)
 
-        place = ("cupy", like.device.id, current.ptr)
-        return zeros() if current.is_capturing() else _find(place, count, zeros)
+        if current.ptr == _STREAM_OF_THREAD or current.is_capturing():
+            return zeros()
+        return _find(("cupy", like.device.id, current.ptr), count, zeros)
 
 
 def _find(place: tuple[str, int, int], count: int, make: Callable[[], Any]) -> Any:

@@ -143,6 +143,7 @@ class Costs:
     power: float = 1.75
 
 
+#: The costs on an H200.
 _COSTS = Costs()
 
 
@@ -151,7 +152,6 @@ def microseconds(
     splits: int,
     shape: tuple[int, int, int, int],
     itemsize: int,
-    costs: Costs = _COSTS,
 ) -> float:
     """The modelled time of a matmul of `shape`, batches, M, N and K, in some parts.
 
@@ -159,6 +159,7 @@ def microseconds(
     work at the same time; what comes before the first step and after the last one of a
     tile does not overlap with them, unless blocks are persistent.
     """
+    costs = _COSTS
     batches, m, n, k = shape
     rows = math.ceil(m / tiling.bm / tiling.cluster) * tiling.cluster
     columns = math.ceil(n / tiling.bn)

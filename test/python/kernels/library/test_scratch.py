@@ -144,6 +144,12 @@ def test_a_captured_launch_has_tickets_of_its_own(like):
     assert after is not captured[1] and after is not kept
 
 
+def test_the_default_stream_of_a_thread_has_no_tickets_to_share(like):
+    found = [scratch.take_tickets(like, 2, 5) for _ in range(2)]
+    assert found[0] is not found[1]
+    assert all(each.content == 0 and each.stream == 2 for each in found)
+
+
 def test_arrays_in_host_memory():
     like = np.zeros(1, np.float32)
     assert scratch.can_allocate(like)
