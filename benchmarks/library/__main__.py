@@ -79,6 +79,14 @@ LISTED: dict[str, list[tuple[tuple[int, ...], str, str]]] = {
         ((2, 8192, 64, 8, 128), "bf16", "causal"),
         ((16, 1000, 32, 8, 128), "bf16", "full"),
     ],
+    "decode_attention": [
+        ((1, 32768, 32, 8, 128), "bf16", "whole"),
+        ((8, 8192, 32, 8, 128), "bf16", "whole"),
+        ((64, 4096, 32, 8, 128), "bf16", "16"),
+        ((64, 4096, 64, 8, 128), "bf16", "64"),
+        ((32, 4096, 32, 32, 128), "bf16", "1"),
+        ((32, 8192, 64, 8, 64), "f16", "16"),
+    ],
 }
 
 
@@ -109,6 +117,10 @@ def random_cases(names: list[str], count: int, seed: int) -> list[Case]:
                 heads = groups * draw.choice([1, 2, 4])
                 depth = draw.choice([64, 128, 256])
                 shape = size(1, 8, 1), size(64, 8192, 1), heads, groups, depth
+            elif name == "decode_attention":
+                groups, depth = draw.choice([1, 2, 4, 8]), draw.choice([64, 128, 256])
+                heads = groups * draw.choice([1, 4, 8])
+                shape = size(1, 128, 1), size(256, 16384, 64), heads, groups, depth
             elif name == "rope":
                 shape = size(64, 32768, 1), size(1, 64, 1), draw.choice([64, 128, 256])
             else:

@@ -383,12 +383,48 @@ def _heads(q: Tensor, k: Tensor, v: Tensor, h: int) -> list[tuple[Tensor, int]]:
     return [(q, h), (k, own), (v, own)]
 
 
+def decode_attention(case: Case) -> Trial:
+    """Decoding; the shape is batches, keys, heads of both, elements; a page's tokens or
+    "whole" is the layout. A sequence has from half of the keys to all of them."""
+    batch, length, heads, groups, depth = case.shape
+    q = _random((batch, 1, heads, depth), case.dtype)
+    lengths = torch.randint(length // 2, length + 1, (batch,), device="cuda")
+    cache = [_random((batch, length, groups, depth), case.dtype) for _ in range(2)]
+    y, given, pages = torch.empty_like(q), {}, cache
+    if case.layout != "whole":
+        page = int(case.layout)
+        table = torch.randperm(batch * length // page, device="cuda")
+        pages = [torch.empty_like(x).view(-1, page, groups, depth) for x in cache]
+        for ours, x in zip(pages, cache, strict=True):
+            ours[table] = x.view(ours.shape)
+        given["table"] = table.view(batch, -1).int()
+    inside = torch.arange(length, device="cuda") < lengths[:, None]
+    mask = inside[:, None, None, :]
+
+    def peer(*arrays: Tensor) -> Tensor:
+        heads_first = (x.transpose(1, 2) for x in arrays)
+        out = F.scaled_dot_product_attention(
+            *heads_first, attn_mask=mask, enable_gqa=heads != groups
+        )
+        return out.transpose(1, 2)
+
+    counts = lengths.int()
+    return Trial(
+        lambda: kernels.decode_attention(q, *pages, counts, out=y, **given),
+        {"sdpa": lambda: peer(q, *cache)},
+        y,
+        peer(*(x.double() for x in (q, *cache))),
+        2e-9 * int(lengths.sum()) * groups * depth * q.element_size(),
+        2 * UNIT_ROUNDOFF[case.dtype],
+    )
+
+
 #: The functions above, by group.
 TRIALS: dict[str, Callable[[Case], Trial]] = {
     each.__name__: each
     for each in (
         *(softmax, rms_norm, layer_norm, silu_and_mul, gelu_and_mul, rope),
         *(cast_to_fp8, cross_entropy, argmax, top_k, cumsum, dropout),
-        *(matmul, attention),
+        *(matmul, attention, decode_attention),
     )
 }

@@ -101,60 +101,17 @@ GlobalMemory::GlobalMemory(gpu::GPUFuncOp kernel) {
         insert(accesses.conflicts[number], other);
 }
 
-/// Whether `op` may make another role wait for it, or let one go on.
-static bool synchronizesRoles(Operation *op) {
-  return isa<ClusterBarrierOp, gpu::BarrierOp>(op) ||
-         llvm::any_of(op->getOperandTypes(), [](Type type) {
-           return isa<ChannelType, MBarrierType>(type);
-         });
-}
-
-/// Whether a role ends with `op`, as far as other roles can tell: the role does
-/// not repeat it, and synchronizes with none of them after it. Roles run once:
-/// kernels that start them in a loop are not verified.
-static bool isLastOfRole(Operation *op) {
-  for (; !isa<RoleOp>(op); op = op->getParentOp()) {
-    if (isa<LoopLikeOpInterface>(op))
-      return false;
-    for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
-      if (next->walk([](Operation *inner) {
-                return synchronizesRoles(inner) ? WalkResult::interrupt()
-                                                : WalkResult::advance();
-              })
-              .wasInterrupted())
-        return false;
-  }
-  return true;
-}
-
-/// Whether `op` comes before `other` in the program, and no loop repeats both.
-static bool isAlwaysBefore(Operation *op, Operation *other) {
-  Block *block = other->getBlock();
-  Operation *before = block->findAncestorOpInBlock(*op);
-  while (!before) {
-    block = block->getParentOp()->getBlock();
-    before = block->findAncestorOpInBlock(*op);
-  }
-  if (!before->isBeforeInBlock(block->findAncestorOpInBlock(*other)))
-    return false;
-  Operation *parent = block->getParentOp();
-  return !isa<LoopLikeOpInterface>(parent) &&
-         !parent->getParentOfType<LoopLikeOpInterface>();
-}
-
 /// Whether the order of a read and a write of one buffer is not followed.
 ///
 /// An acquire stands for a write of all memory, and has to come before the
-/// reads after it. Example: the last block to add to a ticket sums up what the
-/// others have stored. Its copies of operands have ended long before.
+/// reads after it.
 static bool isUnfollowed(const MemoryAccess &read, const MemoryAccess &write) {
   unsigned reader = getTask(read.op), writer = getTask(write.op);
   bool areRoles = reader != writer && reader != 0 && writer != 0;
   if (!areRoles && (!isByTma(read) || isByTma(write)))
     return false;
   bool isAcquire = !write.access.operand;
-  return !isAcquire || !(areRoles ? isLastOfRole(write.op)
-                                  : isAlwaysBefore(read.op, write.op));
+  return !isAcquire || mayFollowAcquire(read.op, write.op);
 }
 
 std::optional<Finding> GlobalMemory::findUnfollowed() const {

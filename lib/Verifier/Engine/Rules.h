@@ -43,6 +43,21 @@ struct Finding {
 /// order.
 unsigned getTask(mlir::Operation *op);
 
+/// Whether `read`, of global memory, may come after `acquire`, and so see what
+/// other blocks had written until then.
+///
+/// Example: the last block to add to a ticket adds up what the others have
+/// stored. The copies of the role `load` have ended before, because the role
+/// `math` waits for all of them:
+///
+///     tile.role @load { scf.for ... { tile.copy %A[%k] to %slot } }
+///     tile.role @math {
+///       scf.for ... { tile.wait %ch[%q] ... }
+///       %old = tile.atomic_rmw <add> %one to %Tickets[%t]
+///           {order = #tile.order<acq_rel>}
+///     }
+bool mayFollowAcquire(mlir::Operation *read, mlir::Operation *acquire);
+
 /// Describes an access in an event: "reads slot 0".
 std::string describeAccess(bool writes, const llvm::Twine &memory);
 /// Returns the accesses one after the other, equal ones once: a matmul may read

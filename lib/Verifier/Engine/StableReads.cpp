@@ -7,13 +7,14 @@
 //
 // A read is stable if all writes that may alias it stand before it in the body
 // of the kernel. An acquire counts as a write to all global memory, because it
-// makes visible what others have written. Before it, though, a read of what
-// others write then would be a race. So reads between the same acquires give
-// equal values, and are of one epoch.
+// makes visible what others have written, unless the read cannot come after it:
+// then a read of what others write would be a race. So reads between the same
+// acquires give equal values, and are of one epoch.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Verifier/Engine/FilledReads.h"
+#include "Verifier/Engine/Rules.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -30,11 +31,14 @@ void StableReads::add(const MemoryAccess &read, ArrayRef<MemoryAccess> writes,
     if (!write.mayAlias(read))
       continue;
     isInput = false;
+    bool isAcquire = !write.access.operand;
+    if (isAcquire && !mayFollowAcquire(read.op, write.op))
+      continue;
     Operation *other = body.findAncestorOpInBlock(*write.op);
     bool isBefore = other->isBeforeInBlock(place);
-    if (!isBefore && (other == place || write.access.operand))
+    if (!isBefore && (other == place || !isAcquire))
       return;
-    epoch += isBefore && !write.access.operand;
+    epoch += isBefore && isAcquire;
   }
   epochs[read.op] = epoch;
   if (isInput)

@@ -12,6 +12,7 @@ Arrays on a GPU are computed there, and those in host memory by the reference
 interpreter. The operations need row-major arrays and copy nothing.
 """
 
+from .attentions.decode import decode_attention
 from .attentions.forward import attention
 from .matmuls.dense import matmul
 from .operation import Operation
@@ -33,6 +34,7 @@ __all__ = [
     "cast_to_fp8",
     "cross_entropy",
     "cumsum",
+    "decode_attention",
     "dropout",
     "gated",
     "gelu_and_mul",

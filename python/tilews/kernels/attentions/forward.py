@@ -12,6 +12,7 @@ from ...runtime import device_target
 from ...runtime.arrays import is_on_host
 from ..host import check_array, fail, result
 from ..operation import operation
+from .online_softmax import weigh
 
 LOG2_E = 1 / math.log(2)
 
@@ -27,8 +28,7 @@ def attend(
     sizes: Any,
     MODE: Any,
 ) -> Any:
-    """Adds tiles of keys and values to the state of a block: the sum of weighted
-    values, the highest score so far, and the sum of weights, relative to that score."""
+    """Adds tiles of keys and values to the state of a block: see :func:`weigh`."""
     Qs, Ks, Vs = shared
     b, head, m, first_key = place
     out, top, total = state
@@ -56,14 +56,9 @@ def attend(
             if WINDOW:
                 visible = visible & (columns + window > rows)
             scores = tl.where(visible, scores, -math.inf)
-        higher = tl.maximum(top, tl.max(scores, axis=1) * scale)
-        weights = tl.exp2(scores * scale - higher[:, None])
-        factor = tl.exp2(top - higher)
-        total = total * factor + tl.sum(weights, axis=1)
-        out = out * factor[:, None]
+        weights, (out, top, total) = weigh(scores, (out, top, total), scale)
         tl.copy(V[b, k : k + count, head, 0:D], Vs)
         out = tl.gemm(weights.to(Qs.dtype), Vs, out, policy="full_row")
-        top = higher
     return out, top, total
 
 

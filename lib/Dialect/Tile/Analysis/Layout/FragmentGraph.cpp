@@ -261,16 +261,23 @@ LogicalResult FragmentGraph::buildNodes() {
           !getDemanded(operand) && !getForwarded(operand))
         addEdge(operand, leader);
   });
-  for (auto [i, demand] : llvm::enumerate(demands))
-    if (!isFree(demand.getValue()))
-      nodes[getNode(demand.getValue())].demands.push_back(i);
+  for (auto [i, demand] : llvm::enumerate(demands)) {
+    Value value = demand.getValue();
+    if (isFree(value))
+      continue;
+    Node &node = nodes[getNode(value)];
+    node.demands.push_back(i);
+    auto matmul = value.getDefiningOp<MatmulOpInterface>();
+    if (matmul && matmul.getAsync() && demand.isResult())
+      node.unfinished = demand.layout;
+  }
   return success();
 }
 
-FragmentAttr FragmentGraph::getGiven(unsigned node) const {
+FragmentAttr FragmentGraph::getFixed(unsigned node) const {
   Value given = nodes[node].given;
   if (!given)
-    return {};
+    return nodes[node].unfinished;
   return getFragmentAttr(given.getContext(),
                          getFragmentLayout(given.getType()));
 }
@@ -303,8 +310,8 @@ void FragmentGraph::print(raw_ostream &os) const {
     os << "node " << i << ": ";
     llvm::interleaveComma(node.values, os,
                           [&](Value value) { printer << value; });
-    if (FragmentAttr given = getGiven(i))
-      os << ", type has " << given;
+    if (FragmentAttr fixed = getFixed(i))
+      os << (node.given ? ", type has " : ", unfinished in ") << fixed;
     os << "\n";
     for (unsigned number : node.demands) {
       const Demand &demand = demands[number];

@@ -86,9 +86,9 @@ void LayoutCandidates::add(unsigned node, const LayoutCandidate &candidate,
                            size_t limit) {
   if (!candidate.layout)
     return;
-  FragmentAttr given = graph.getGiven(node);
+  FragmentAttr fixed = graph.getFixed(node);
   SmallVector<LayoutCandidate> &list = candidates[node];
-  if ((given && candidate.layout != given) || list.size() >= limit ||
+  if ((fixed && candidate.layout != fixed) || list.size() >= limit ||
       llvm::any_of(list, [&](const LayoutCandidate &other) {
         return other.layout == candidate.layout;
       }))
@@ -141,7 +141,7 @@ void LayoutCandidates::seedDemands() {
     if (!node.given)
       continue;
     add(i,
-        {graph.getGiven(i), {LayoutReason::Kind::Type, getMaker(node.given)}},
+        {graph.getFixed(i), {LayoutReason::Kind::Type, getMaker(node.given)}},
         kFromDemands);
   }
   for (const FragmentGraph::Demand &demand : graph.getDemands()) {

@@ -390,3 +390,33 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 }
+
+// -----
+
+// An asynchronous matmul has not written its result when the operation ends, so that the
+// result keeps the layout of the instruction, here with half of the columns for each group
+// of four warps. It is converted after the wait, once for both matmuls that read it.
+
+#wg = #gpu.address_space<workgroup>
+// CHECK-LABEL: gpu.module @unfinished
+gpu.module @unfinished [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @unfinished(%C: memref<64x128xf32>) kernel attributes {tile.threads = 256 : i32} {
+    %a = tile.alloc_shared : memref<64x64xf16, #wg>
+    %b = tile.alloc_shared : memref<64x64xf16, #wg>
+    %u = tile.alloc_shared : memref<128x64xf32, #wg>
+    %v = tile.alloc_shared : memref<128x64xf32, #wg>
+    %none = arith.constant dense<0.0> : tensor<64x64xf32>
+    %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+    // CHECK: %[[STARTED:.*]] = tile.gemm {{.*}}async
+    // CHECK-NEXT: %[[DONE:.*]] = tile.gemm_wait %[[STARTED]] : tensor<64x64xf32, #tile.fragment<thread = (4, 8, 4, 2):(2*d1, 1*d0, 16*d0, 32*d1),
+    // CHECK-NEXT: %[[WHOLE:.*]] = tile.convert_layout %[[DONE]]
+    // CHECK-NEXT: tile.gemm %[[WHOLE]]
+    // CHECK-NEXT: tile.gemm %[[WHOLE]]
+    %s = tile.gemm %a, %b, %none {async, transpose_rhs} : memref<64x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
+    %t = tile.gemm_wait %s : tensor<64x64xf32>
+    %d = tile.gemm %t, %u, %zero {allow_tf32, transpose_rhs} : tensor<64x64xf32>, memref<128x64xf32, #wg> -> tensor<64x128xf32>
+    %e = tile.gemm %t, %v, %d {allow_tf32, transpose_rhs} : tensor<64x64xf32>, memref<128x64xf32, #wg> -> tensor<64x128xf32>
+    tile.store %e to %C : tensor<64x128xf32> to memref<64x128xf32>
+    gpu.return
+  }
+}

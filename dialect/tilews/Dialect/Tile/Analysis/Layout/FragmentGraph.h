@@ -72,6 +72,9 @@ public:
     llvm::SmallVector<unsigned> demands; // on one of the values
     /// A value whose type has a layout; null if there is none.
     mlir::Value given;
+    /// The layout in which an asynchronous matmul writes a value, which no
+    /// conversion may read before the wait. Null if there is none.
+    FragmentAttr unfinished;
   };
 
   /// Fails with an error at an operation without layout rule, at a layout that
@@ -92,8 +95,9 @@ public:
   /// Returns the fragment of an operation that the layouts of its operands
   /// follow from: its result, or what a scatter stores. Null if there is none.
   static mlir::Value getLeader(mlir::Operation *op);
-  /// Returns the layout that a type of the node has; null if none has one.
-  FragmentAttr getGiven(unsigned node) const;
+  /// Returns the only layout that a node may have: that of a type, or that of
+  /// an unfinished matmul. Null if it may have any.
+  FragmentAttr getFixed(unsigned node) const;
   /// Returns the value that control flow passes an operand on to; null if the
   /// operand is not passed on.
   mlir::Value getForwarded(mlir::OpOperand &operand) const {
