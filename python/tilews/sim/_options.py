@@ -173,9 +173,8 @@ def _read_numbers(
     if not 1 <= len(numbers) <= 3:
         raise ValueError(f"a {what} has 1 to 3 {kind}, found {show(given)}")
     if not all(-(2**63) <= number < 2**63 for number in numbers):
-        raise ValueError(
-            f"{what}: expected {kind} below 2**63, found {', '.join(map(show, numbers))}"
-        )
+        found = ", ".join(map(show, numbers))
+        raise ValueError(f"{what}: expected {kind} below 2**63, found {found}")
     return numbers + [missing] * (3 - len(numbers))
 
 

@@ -74,11 +74,11 @@ def test_a_grid_needs_extents():
     "extents, message",
     [
         ((10**5000,), "found a Python integer of 16610 bits"),
-        ((1.5,), "an extent is an integer from 1 to 2147483647, found the Python value"),
+        ((1.5,), "an extent is an integer from 1 to 2147483647, found the Python"),
         ((2**31 - 1,) * 5, "the product of all extents but the last two is an integer"),
         ((65536, 65536, 1, 1), "found the Python value 4294967296"),
     ],
-    ids=["digits", "fraction", "product beyond 64 bits", "product"],
+    ids=["digits", "fraction", "beyond 64 bits", "beyond 32 bits"],
 )
 def test_extents_that_no_grid_has(extents, message):
     def kernel(n: tl.i32):

@@ -151,7 +151,8 @@ def test_numbers_that_fit(run, arguments):
 
 
 def test_a_number_that_changes_does_not_change_other_launches():
-    launcher = Launcher(make_manifest([KERNEL["arguments"][2]], grid=[{"scalar": 0}, 1, 1]))
+    number = KERNEL["arguments"][2]
+    launcher = Launcher(make_manifest([number], grid=[{"scalar": 0}, 1, 1]))
     seen = {launcher.prepare([Changing()]).grid}
     for number in range(1, 6):
         seen.add(launcher.prepare([number]).grid)
