@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import sys
+import types
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -44,18 +45,23 @@ def _is_python(source: str) -> bool:
     return ".py:" in source and not pathlib.Path(source).is_file()
 
 
+def _is_kernel(value: Any) -> bool:
+    try:
+        return callable(value.compile) and not isinstance(value, types.ModuleType)
+    except Exception:  # Objects of the user may raise anything.
+        return False
+
+
 def _kernel_of_python(
     source: str, target: str | None, values: dict[str, Any], line_info: bool
 ) -> Any:
     """Compiles ``file.py:kernel``."""
-    from .dispatch import Kernel
-
     path, name = source, ""
     if not source.endswith(".py"):
         path, _, name = source.rpartition(".py:")
         path += ".py"
     module = load_module(path)
-    kernels = {k: v for k, v in vars(module).items() if isinstance(v, Kernel)}
+    kernels = {k: v for k, v in vars(module).items() if _is_kernel(v)}
     if name not in kernels:
         known = ", ".join(kernels) or "none"
         raise click.ClickException(
