@@ -9,6 +9,7 @@
 #define TILEWS_C_CONTEXTTHREADS_H
 
 #include "mlir-c/IR.h"
+#include "mlir-c/Support.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,6 +18,10 @@ extern "C" {
 /// Lets a context without threads work on those of the process, once
 /// multithreading is enabled. A process that was forked has threads of its own.
 MLIR_CAPI_EXPORTED void tilewsContextUseSharedThreads(MlirContext context);
+
+/// Makes a pool of threads, which mlirLlvmThreadPoolDestroy destroys. A process
+/// that was forked has threads of its own in it.
+MLIR_CAPI_EXPORTED MlirLlvmThreadPool tilewsThreadPoolCreate(void);
 
 /// Begins and ends a call during which other Python threads run.
 MLIR_CAPI_EXPORTED void tilewsContextBeginCall(MlirContext context);

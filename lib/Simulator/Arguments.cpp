@@ -237,6 +237,17 @@ LogicalResult sim::bindArguments(gpu::GPUFuncOp kernel,
 // Grid
 //===----------------------------------------------------------------------===//
 
+/// Returns the number that a launch was given as `argument`: a datum has the
+/// sign of a signed one, so that 200 as `tl.u8` is kept as -56.
+static int64_t getNumber(const tile::KernelArgument &declared,
+                         const Datum &argument) {
+  auto type = dyn_cast<IntegerType>(declared.type);
+  if (!type || type.getWidth() == 64 ||
+      !(declared.isUnsigned || type.isInteger(1)))
+    return argument.integer;
+  return argument.integer & llvm::maskTrailingOnes<uint64_t>(type.getWidth());
+}
+
 /// Evaluates `tile.grid` for a kernel's arguments.
 static FailureOr<Int3> evaluateGrid(gpu::GPUFuncOp kernel,
                                     ArrayRef<Datum> arguments) {
@@ -246,14 +257,14 @@ static FailureOr<Int3> evaluateGrid(gpu::GPUFuncOp kernel,
            << kernel.getName()
            << "' has no 'tile.grid' attribute; give the grid explicitly";
   SmallVector<int64_t> symbols;
-  for (auto [type, argument] :
-       llvm::zip_equal(kernel.getArgumentTypes(), arguments)) {
-    if (auto memref = dyn_cast<MemRefType>(type)) {
+  for (const auto &[declared, argument] :
+       llvm::zip_equal(tile::getKernelArguments(kernel), arguments)) {
+    if (auto memref = dyn_cast<MemRefType>(declared.type)) {
       for (int64_t dim = 0; dim < memref.getRank(); ++dim)
         if (memref.isDynamicDim(dim))
           symbols.push_back(argument.memref->shape[dim]);
-    } else if (type.isIntOrIndex()) {
-      symbols.push_back(argument.integer);
+    } else if (declared.type.isIntOrIndex()) {
+      symbols.push_back(getNumber(declared, argument));
     }
   }
   Int3 grid = {1, 1, 1};

@@ -6,6 +6,7 @@ loaded when the first one is built, or when a module that needs them is imported
 
 from typing import TYPE_CHECKING, Any
 
+from ._support.subinterpreters import refuse_subinterpreters
 from ._version import __version__
 from .errors import CompileError, KernelError
 
@@ -25,6 +26,9 @@ __all__ = [
     "pack_elements",
     "unpack_elements",
 ]
+
+
+refuse_subinterpreters()
 
 
 def __dir__() -> list[str]:

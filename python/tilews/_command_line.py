@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from .errors import CompileError
+
 # Older versions of click have no generic ParamType, newer ones no other.
 if TYPE_CHECKING:
     _ParamType = click.ParamType[pathlib.Path]
@@ -19,17 +21,33 @@ else:
 
 
 class Command(click.Command):
-    """A command that reports a stream which cannot be written, such as a full disk."""
+    """A command that reports in one line what it cannot do.
+
+    For example a stream that cannot be written, such as a full disk.
+    """
 
     def main(self, *args: Any, **options: Any) -> Any:
         try:
             return super().main(*args, **options)
-        except OSError as error:
+        except (OSError, CompileError) as error:
             sys.exit(f"Error: {error}")
 
 
 class Group(Command, click.Group):
     """Commands that report such streams."""
+
+
+def printable(text: str) -> str:
+    """A text that others chose, as one line: a terminal obeys control characters.
+
+    Example:
+        >>> printable("a\\x1b[31m")
+        'a\\\\x1b[31m'
+    """
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode()
+        for char in text
+    )
 
 
 class OutputFile(_ParamType):

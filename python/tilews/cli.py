@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import sys
+import types
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,23 +38,38 @@ main.add_command(bundle_command)
 main.add_command(cache_command)
 
 
+def _is_python(source: str) -> bool:
+    """Whether a source is ``file.py`` or ``file.py:kernel``."""
+    if source.endswith(".py"):
+        return True
+    return ".py:" in source and not pathlib.Path(source).is_file()
+
+
+def _is_kernel(value: Any) -> bool:
+    try:
+        return callable(value.compile) and not isinstance(value, types.ModuleType)
+    except Exception:  # Objects of the user may raise anything.
+        return False
+
+
 def _kernel_of_python(
     source: str, target: str | None, values: dict[str, Any], line_info: bool
 ) -> Any:
     """Compiles ``file.py:kernel``."""
-    path, _, name = source.partition(".py:")
-    path = path.removesuffix(".py") + ".py"
+    path, name = source, ""
+    if not source.endswith(".py"):
+        path, _, name = source.rpartition(".py:")
+        path += ".py"
     module = load_module(path)
-    kernel = getattr(module, name, None)
-    if kernel is None or not hasattr(kernel, "compile"):
-        kernels = [k for k, v in vars(module).items() if hasattr(v, "compile")]
+    kernels = {k: v for k, v in vars(module).items() if _is_kernel(v)}
+    if name not in kernels:
         known = ", ".join(kernels) or "none"
         raise click.ClickException(
             f"{path} has no kernel '{name}', only: {known}"
             if name
             else f"name the kernel, as in {path}:NAME; {path} has: {known}"
         )
-    return kernel.compile(target=target, line_info=line_info, **values)
+    return kernels[name].compile(target=target, line_info=line_info, **values)
 
 
 def _parse_constant(text: str) -> Any:
@@ -102,7 +118,7 @@ def _compile_source(
     """Compiles an .mlir file or ``file.py:kernel``."""
     from .compiler import compile_file
 
-    if ".py:" in source or source.endswith(".py"):
+    if _is_python(source):
         values = _parse_constants(constants)
         compiled: CompiledKernel = _kernel_of_python(source, target, values, line_info)
         return compiled

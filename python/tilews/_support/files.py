@@ -62,10 +62,12 @@ def write_all(contents: Mapping[str | os.PathLike[str], Content]) -> None:
         renames = []
         for name, content in contents.items():
             data = content.encode() if isinstance(content, str) else content
-            path = pathlib.Path(os.path.realpath(name))
-            if path.exists() and not path.is_file():
-                path.write_bytes(data)
+            given = pathlib.Path(name)
+            if given.exists() and not given.is_file():
+                # The target of a link such as /dev/stdout may have no path.
+                given.write_bytes(data)
                 continue
+            path = pathlib.Path(os.path.realpath(name))
             try:
                 new = _write_beside(path, data)
             except OSError as error:

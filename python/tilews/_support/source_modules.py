@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import os
 import pathlib
 import sys
 import types
@@ -21,9 +22,9 @@ def load_module(source: str) -> types.ModuleType:
     """
     is_file = source.endswith(".py")
     # Line tables name the file, so that the code depends on its path.
-    path = pathlib.Path(source).resolve()
+    path = pathlib.Path(os.path.realpath(source))
     if is_file and not path.is_file():
-        raise CompileError(f"cannot read {source}")
+        raise CompileError(f"cannot read {source}: there is no such file")
     sys.path.insert(0, str(path.parent) if is_file else "")
     try:
         if not is_file:
@@ -32,7 +33,9 @@ def load_module(source: str) -> types.ModuleType:
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # It may even exit.
         reason = f"{type(error).__name__}: {error}"
         raise CompileError(f"cannot load {source}: {reason}") from error
     return module

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .._command_line import Command, printable
 from .._support.chips import find_chip
 from ..errors import CompileError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .building import BundleItem
 
 
-@click.command("bundle")
+@click.command("bundle", cls=Command)
 @click.argument("modules", nargs=-1, required=True)
 @click.option(
     "--target",
@@ -66,7 +67,8 @@ def bundle_command(
     except (CompileError, OSError) as error:
         raise click.ClickException(str(error)) from None
     click.echo(
-        f"{len(items) - failed} of {len(items)} kernels in {output}, {size} bytes"
+        f"{len(items) - failed} of {len(items)} kernels in {printable(str(output))}, "
+        f"{size} bytes"
     )
     if failed:
         raise SystemExit(1)
@@ -97,7 +99,7 @@ def _compile_all(
             name = f"{item.kernel}[{item.place}] for {item.target}"
             if done.error:
                 failed += 1
-                progress.console.print(f"{name}: {done.error}", markup=False)
+                progress.console.print(f"{printable(name)}: {done.error}", markup=False)
             size += done.size
             progress.advance(task)
     return failed, size

@@ -6,8 +6,7 @@ import datetime
 
 import click
 
-from .._command_line import Group
-from .entries import CacheEntry
+from .._command_line import Group, printable
 from .store import DiskCache, configured, folder
 
 
@@ -31,14 +30,23 @@ def _cache() -> DiskCache:
 def list_command() -> None:
     """List the entries, the last used one first."""
     for stored in reversed(_cache().entries()):
-        used = datetime.datetime.fromtimestamp(stored.used)
         try:
-            entry = CacheEntry.from_bytes(stored.path.read_bytes())
+            entry = stored.read()
         except (OSError, ValueError):
             what = "damaged"
         else:
             what = f"{entry.chip}  {entry.manifest.get('kernel')}"
-        click.echo(f"{stored.key[:12]}  {used:%Y-%m-%d %H:%M}  {stored.size:9}  {what}")
+        used = _format_time(stored.used)
+        click.echo(
+            printable(f"{stored.key[:12]}  {used:16}  {stored.size:9}  {what:.500}")
+        )
+
+
+def _format_time(seconds: float) -> str:
+    try:
+        return f"{datetime.datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M}"
+    except (OverflowError, ValueError, OSError):
+        return "?"  # A file system has times after the year 9999.
 
 
 @cache_command.command("stat")
@@ -47,7 +55,7 @@ def stat_command() -> None:
     cache = _cache()
     entries = cache.entries()
     total = sum(stored.size for stored in entries)
-    click.echo(f"folder   {cache.folder}")
+    click.echo(f"folder   {printable(str(cache.folder))}")
     click.echo(f"entries  {len(entries)}")
     click.echo(f"bytes    {total} of {cache.most_bytes}")
 
@@ -59,7 +67,7 @@ def verify_command(remove: bool) -> None:
     cache = _cache()
     damaged = cache.damaged()
     for stored, reason in damaged:
-        click.echo(f"{stored.path}: {reason}")
+        click.echo(printable(f"{stored.path}: {reason}"))
         if remove:
             cache.drop(stored)
     click.echo(f"{len(cache.entries())} entries, {len(damaged)} damaged")

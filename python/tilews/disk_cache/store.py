@@ -55,6 +55,15 @@ class Stored:
     size: int
     used: float
 
+    def read(self) -> CacheEntry:
+        """The entry.
+
+        Raises:
+            OSError: it cannot be read, or is no regular file.
+            ValueError: it is damaged.
+        """
+        return CacheEntry.from_bytes(_read(self.path))
+
 
 class DiskCache:
     """Compiled kernels in a folder.
@@ -157,7 +166,7 @@ class DiskCache:
         found = []
         for stored in self.entries():
             try:
-                CacheEntry.from_bytes(_read(stored.path))
+                stored.read()
             except (OSError, ValueError) as error:
                 found.append((stored, str(error)))
         return found

@@ -413,6 +413,9 @@ def describe(value: Any) -> str:
         return f"a cursor of a channel with {value.depth} slots"
     if isinstance(value, InMemory):
         return value._describe()
+    if isinstance(value, int) and value.bit_length() > 128:
+        # Python refuses to print integers of thousands of digits.
+        return f"a Python integer of {value.bit_length()} bits"
     if isinstance(value, (bool, int, float, str, type(None), DType)):
         return f"the Python value {value!r}"
     if isinstance(value, ModuleType):

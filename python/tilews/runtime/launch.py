@@ -27,7 +27,7 @@ from .launch_errors import LaunchError
 from .manifest import check_manifest
 from .overlaps import Distance, byte_span, describe_overlap, find_distances
 from .reach import find_distance, max_distance
-from .scalars import read_grid, scalar_packer
+from .scalars import read_grid, read_integer, scalar_packer
 from .tensor_maps import BYTES as TENSOR_MAP_BYTES
 from .tensor_maps import TensorMap, align, make_tensor_map
 
@@ -193,8 +193,12 @@ class Launcher:
         # The grid is a function of integers that fit.
         for _, position, name, pack in self._scalars:
             pack(args[position], name)
-        for position in self.grid_scalars:
-            key.append(args[position].__index__())
+        if self.grid_scalars:
+            # They are read once: an object may give another number the next time.
+            args = [*args]
+            for position in self.grid_scalars:
+                args[position] = read_integer(args[position])
+                key.append(args[position])
         whole = tuple(key)
         plan = self._plans.get(whole)
         if plan is None:
@@ -437,7 +441,7 @@ class Launcher:
             )
         if blocks is None:
             shapes = {position: info.shape for position, info in infos.items()}
-            scalars = {i: args[i].__index__() for i in self.grid_scalars}
+            scalars = {i: args[i] for i in self.grid_scalars}
             blocks = read_grid(
                 [evaluate(e, shapes, scalars) for e in self._grid], self.kernel
             )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
 from .launch_errors import LaunchError
 from .schema import show
 
+#: Iterables whose items have no order, or are no numbers of blocks.
+_NO_NUMBERS = (Mapping, Set, str, bytes, bytearray)
 _MAX_GRID = (2**31 - 1, 65535, 65535)
 # Without "<", struct makes large numbers infinite.
 _CODES = {"f16": ("<e", "<H"), "f32": ("<f", "<I"), "f64": ("<d", "<Q")}
@@ -36,11 +39,7 @@ def _pack_integer(dtype: str, is_unsigned: bool) -> Callable[[Any, str], int]:
     kind = f"u{bits}" if is_unsigned else dtype
 
     def pack(value: Any, name: str) -> int:
-        number: int | None
-        try:
-            number = operator.index(value)
-        except TypeError:
-            number = _as_bit(value)
+        number = read_integer(value)
         if number is None:
             raise LaunchError(
                 f"argument '{name}': expected an integer, found {show(value)}"
@@ -55,11 +54,15 @@ def _pack_integer(dtype: str, is_unsigned: bool) -> Callable[[Any, str], int]:
     return pack
 
 
-def _as_bit(value: Any) -> int | None:
-    """A truth value of numpy as a number, which Python does not make of it."""
-    import numpy
+def read_integer(value: Any) -> int | None:
+    """A number of Python, numpy or the like as one of Python; None if it is none."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        import numpy
 
-    return int(value) if isinstance(value, numpy.bool_) else None
+        # Python makes no number of a truth value of numpy.
+        return int(value) if isinstance(value, numpy.bool_) else None
 
 
 def _pack_float(dtype: str) -> Callable[[Any, str], int]:
@@ -131,6 +134,21 @@ def _float_bits(number: float, dtype: str) -> int:
     return int.from_bytes(rounded.tobytes(), "little")
 
 
+def read_integers(numbers: int | Iterable[int]) -> list[int]:
+    """One number or the given ones; of more than three, the first four.
+
+    Raises:
+        TypeError: these are no integers, or have no order.
+    """
+    try:
+        return [operator.index(numbers)]  # type: ignore[arg-type]
+    except TypeError:
+        if not isinstance(numbers, Iterable) or isinstance(numbers, _NO_NUMBERS):
+            raise
+    # Iterables may have no end.
+    return [*map(operator.index, itertools.islice(numbers, 4))]
+
+
 def read_grid(grid: int | Iterable[int], kernel: str) -> tuple[int, int, int]:
     """Blocks in x, y and z, of one to three given numbers.
 
@@ -138,18 +156,20 @@ def read_grid(grid: int | Iterable[int], kernel: str) -> tuple[int, int, int]:
         LaunchError: these are no integers, or a device cannot launch as many.
     """
     try:
-        blocks = [*map(operator.index, grid if isinstance(grid, Iterable) else [grid])]
+        blocks = read_integers(grid)
     except TypeError:
+        blocks = []
+    if not 1 <= len(blocks) <= 3:
         raise LaunchError(
             f"kernel '{kernel}': expected a grid of one to three integers, found "
             f"{show(grid)}"
-        ) from None
-    x, y, z = [*blocks, 1, 1, 1][:3]
-    if not 1 <= len(blocks) <= 3 or not all(
+        )
+    x, y, z = [*blocks, 1, 1][:3]
+    if not all(
         0 <= number <= most for number, most in zip((x, y, z), _MAX_GRID, strict=True)
     ):
         raise LaunchError(
-            f"kernel '{kernel}': expected a grid of at most {_MAX_GRID} blocks, found "
+            f"kernel '{kernel}': expected a grid from 0 to {_MAX_GRID} blocks, found "
             f"({', '.join(map(show, blocks))})"
         )
     return (x, y, z)

@@ -50,7 +50,10 @@ def show(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         # Python refuses to print very long integers.
         return str(value) if abs(value) < 2**70 else f"{value:#x}"[:20] + "..."
-    return f"{value!r:.60}"
+    try:
+        return f"{value!r:.60}"
+    except Exception:  # A class of the user may raise anything.
+        return f"an object of {type(value).__name__!r:.60}"
 
 
 def _check(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
+
+from ..runtime.scalars import read_integers
+from ..runtime.schema import show
 
 if TYPE_CHECKING:
     from ._events import Event
@@ -146,30 +148,34 @@ class Settings:
 
     def recorded_block(self) -> list[int]:
         """The coordinates in x, y and z of the block that is recorded."""
-        coords = _as_integers(self.record_block)
-        if not 1 <= len(coords) <= 3:
-            raise ValueError(f"a block has 1 to 3 coordinates, found {len(coords)}")
-        return coords + [0] * (3 - len(coords))
+        return _read_numbers("block", "coordinates", self.record_block, missing=0)
 
 
 def get_grid(grid: int | Iterable[int] | None) -> list[int] | None:
     """The given blocks in x, y and z; None if none are given.
 
     Raises:
-        ValueError: there are more than three extents, or none.
+        TypeError: the extents are no integers.
+        ValueError: there are more than three extents, or none, or one is too large.
     """
     if grid is None:
         return None
-    extents = _as_integers(grid)
-    if not 1 <= len(extents) <= 3:
-        raise ValueError(f"a grid has 1 to 3 extents, found {len(extents)}")
-    return extents + [1] * (3 - len(extents))
+    return _read_numbers("grid", "extents", grid, missing=1)
 
 
-def _as_integers(numbers: int | Iterable[int]) -> list[int]:
-    if isinstance(numbers, (int, np.integer)):
-        return [operator.index(numbers)]
-    return [operator.index(number) for number in numbers]
+def _read_numbers(
+    what: str, kind: str, given: int | Iterable[int], missing: int
+) -> list[int]:
+    try:
+        numbers = read_integers(given)
+    except TypeError:
+        raise TypeError(f"{what}: expected integers, found {show(given)}") from None
+    if not 1 <= len(numbers) <= 3:
+        raise ValueError(f"a {what} has 1 to 3 {kind}, found {show(given)}")
+    if not all(-(2**63) <= number < 2**63 for number in numbers):
+        found = ", ".join(map(show, numbers))
+        raise ValueError(f"{what}: expected {kind} below 2**63, found {found}")
+    return numbers + [missing] * (3 - len(numbers))
 
 
 def _get_number(what: str, name: str, names: Sequence[str]) -> int:

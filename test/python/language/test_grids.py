@@ -68,3 +68,55 @@ def test_a_grid_needs_extents():
         tl.grid()  # HERE
 
     check(kernel, "tl.grid: the extents are missing", "write tl.grid(1)")
+
+
+@pytest.mark.parametrize(
+    "extents, message",
+    [
+        ((10**5000,), "found a Python integer of 16610 bits"),
+        ((1.5,), "an extent is an integer from 1 to 2147483647, found the Python"),
+        ((2**31 - 1,) * 5, "the product of all extents but the last two is an integer"),
+        ((65536, 65536, 1, 1), "found the Python value 4294967296"),
+    ],
+    ids=["digits", "fraction", "beyond 64 bits", "beyond 32 bits"],
+)
+def test_extents_that_no_grid_has(extents, message):
+    def kernel(n: tl.i32):
+        tl.grid(*extents)  # HERE
+
+    check(kernel, message)
+
+
+def test_extents_of_whole_floats():
+    @tilews.kernel
+    def kernel(Out: tl.Tensor["M", tl.i32]):
+        x = tl.grid(8 / 2)
+        tl.store(x.to(tl.i32) + 1, Out[x])
+
+    kernel(out := np.zeros(4, np.int32))
+    assert out.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "dtype, number",
+    [
+        (tl.i1, True),
+        (tl.i1, np.True_),
+        (tl.u8, 200),
+        (tl.i8, 100),
+        (tl.i64, 3),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("target", ["cpu", "gfx942"])
+def test_a_grid_of_a_number(target, dtype, number):
+    """The interpreter once took 200 of eight bits for -56, and True for -1."""
+
+    @tilews.kernel
+    def kernel(n: dtype, Out: tl.Tensor["M", tl.i32]):
+        x = tl.grid(n)
+        tl.store(1, Out[x])
+
+    out = np.zeros(256, np.int32)
+    kernel(number, out, target=target, run=None if target == "cpu" else "sim")
+    assert out.sum() == number

@@ -76,6 +76,40 @@ CASES = {
         fork_and_wait(work)
         passes.run(module, "cse")
     """,
+    "pool of a context": """
+        pool = ir.ThreadPool()
+        module.context.set_thread_pool(pool)
+        passes.run(module, "cse")
+        def work():
+            passes.run(module, "cse")
+            assert pool.get_max_concurrency() > 0
+            ir.Context(thread_pool=pool).enable_multithreading(False)
+            fork_and_wait(lambda: passes.run(module, "cse"))
+        fork_and_wait(work)
+        passes.run(module, "cse")
+    """,
+    "dropped pool": """
+        pool = ir.ThreadPool()
+        module.context.set_thread_pool(pool)
+        passes.run(module, "cse")
+        def drop():
+            global module, pool
+            module = pool = None
+            gc.collect()
+        fork_and_wait(drop)
+    """,
+    "pools of another thread": """
+        ended = False
+        def make():
+            while not ended:
+                ir.ThreadPool()
+        thread = threading.Thread(target=make)
+        thread.start()
+        for _ in range(20):
+            fork_and_wait(ir.ThreadPool)
+        ended = True
+        thread.join()
+    """,
     "kernel of another thread": """
         kernel = compiler.compile_module(module, "gfx942", kernel="k1")
         locked, done = threading.Event(), threading.Event()

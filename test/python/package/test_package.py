@@ -18,6 +18,32 @@ def test_importing_the_package_does_not_load_mlir():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.parametrize("before", ["", "import tilews.ir, tilews._launch"])
+@pytest.mark.parametrize("name", ["tilews", "tilews.ir", "tilews._mlir_libs._mlir"])
+def test_importing_the_package_in_a_subinterpreter(name, before):
+    """It ended the process where the main interpreter had imported tilews before."""
+    imports = f"""
+import sys
+try:
+    import {name}
+except ImportError as error:
+    assert str(error).startswith("tilews was imported in a subinterpreter, "), error
+    assert not any("_mlir" in m or "_launch" in m for m in sys.modules)
+else:
+    raise AssertionError("it was imported")
+"""
+    code = f"""{before}
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+failure = interpreters.run_string(interpreters.create(), {imports!r})
+assert failure is None, failure
+import tilews.ir
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_dialect_module_imports(dialect):
     importlib.import_module(f"tilews.dialects.{dialect}")

@@ -1,6 +1,7 @@
 """Arguments that no kernel takes: the same errors by launcher and interpreter."""
 
 import enum
+import itertools
 import math
 
 import numpy as np
@@ -11,6 +12,7 @@ import tilews.language as tl
 from support.launches import FakeArray, buffer, make_manifest, prepare
 from tilews import runtime, sim
 from tilews.runtime import LaunchError, arrays, cuda
+from tilews.runtime.launch import Launcher
 from tilews.runtime.scalars import scalar_packer
 
 I32 = "expected an integer from -2147483648 to 2147483647"
@@ -36,6 +38,22 @@ def scale(
     x = tl.grid(1)
     small = tl.load(A[x], (64,)) * s + n.to(tl.f32) + u.to(tl.f32)
     A[x] = small + w.to(tl.f32) + v.to(tl.f32)
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no text")
+
+
+class Changing:
+    """A number that is another one each time."""
+
+    def __init__(self):
+        self.number = 0
+
+    def __index__(self):
+        self.number += 1
+        return self.number
 
 
 def launch(s=1.0, n=1, u=0, w=0, v=0, grid=None, **array):
@@ -85,10 +103,16 @@ def interpret(s=1.0, n=1, u=0, w=0, v=0, grid=None, array=None):
         ),
         ({"grid": 1.5}, r"expected a grid of one to three integers, found 1\.5"),
         ({"grid": "1"}, "expected a grid of one to three integers"),
-        ({"grid": ()}, r"expected a grid of at most .* found \(\)"),
-        ({"grid": (1, 1, 1, 1)}, "expected a grid of at most"),
-        ({"grid": (-1,)}, "expected a grid of at most"),
-        ({"grid": (10**5000,)}, "expected a grid of at most"),
+        ({"grid": ()}, r"expected a grid of one to three integers, found \(\)"),
+        ({"grid": (1, 1, 1, 1)}, "expected a grid of one to three integers"),
+        ({"grid": (-1,)}, r"expected a grid from 0 to .* found \(-1\)"),
+        ({"grid": (10**5000,)}, "expected a grid from 0 to"),
+        ({"grid": itertools.count()}, "a grid of one to three integers, found count"),
+        ({"grid": {3, 2}}, "expected a grid of one to three integers, found {2, 3}"),
+        ({"grid": {3: 2}}, "expected a grid of one to three integers"),
+        ({"grid": b"\1\1"}, "expected a grid of one to three integers"),
+        ({"grid": lambda: 1}, "expected a grid of one to three integers, found <func"),
+        ({"grid": Unprintable()}, "found an object of 'Unprintable'"),
     ],
     ids=lambda value: None if isinstance(value, dict) else value[:50],
 )
@@ -110,6 +134,9 @@ def test_refused_numbers(run, arguments, message):
         {"u": 255},
         {"grid": 1},
         {"grid": np.array([1, 1])},
+        {"grid": np.array(1)},
+        {"grid": True},
+        {"grid": (0, 3)},
         {"grid": range(1, 2)},
         {"s": math.inf},
         {"s": math.nan},
@@ -121,6 +148,28 @@ def test_refused_numbers(run, arguments, message):
 @pytest.mark.parametrize("run", [launch, interpret])
 def test_numbers_that_fit(run, arguments):
     run(**arguments)
+
+
+def test_a_number_that_changes_does_not_change_other_launches():
+    number = KERNEL["arguments"][2]
+    launcher = Launcher(make_manifest([number], grid=[{"scalar": 0}, 1, 1]))
+    seen = {launcher.prepare([Changing()]).grid}
+    for number in range(1, 6):
+        seen.add(launcher.prepare([number]).grid)
+        assert launcher.prepare([number]).grid == (number, 1, 1)
+    assert len(seen) == 5
+
+
+@pytest.mark.parametrize("grid", [1.5, "1", {1}, None], ids=str)
+def test_the_simulator_refuses_grids_that_are_no_integers(grid):
+    with pytest.raises(TypeError, match="grid: expected integers, found"):
+        simulate(grid=(grid,) if grid is None else grid)
+
+
+@pytest.mark.parametrize("grid", [2**64, (1, -(2**64)), (), itertools.count()], ids=str)
+def test_the_simulator_refuses_grids_of_other_sizes(grid):
+    with pytest.raises(ValueError, match="grid"):
+        simulate(grid=grid)
 
 
 @pytest.mark.parametrize("value", [1e39, np.longdouble("1e4000")], ids=str)
@@ -135,9 +184,9 @@ def test_the_simulator_refuses_integers_that_wrap(name, value):
         simulate(**{name: value})
 
 
-def simulate(s=1.0, n=1, u=0, w=0, v=0):
+def simulate(s=1.0, n=1, u=0, w=0, v=0, grid=(1,)):
     array = np.ones(64, np.float32)
-    sim.run(scale.build(), "scale", [array, s, n, u, w, v], (1,))
+    sim.run(scale.build(), "scale", [array, s, n, u, w, v], grid)
 
 
 def test_manifests_say_which_integers_have_no_sign():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Iterator
 from typing import Any, overload
@@ -185,11 +186,16 @@ def grid(*extents: Any) -> Scalar | tuple[Scalar, ...]:
             "tl.grid: the grid is set inside a run-time loop or conditional",
             "set it at the beginning of the kernel",
         )
-    for extent in extents:
-        if not isinstance(extent, Scalar) or not extent.dtype.is_int:
-            static_shape((extent,), "tl.grid")
+    extents = tuple(
+        extent
+        if isinstance(extent, Scalar) and extent.dtype.is_int
+        else static_shape((extent,), "tl.grid")[0]
+        for extent in extents
+    )
     count = max(len(extents) - 2, 1)
     first, rest = extents[:count], extents[count:]
+    numbers = math.prod(extent for extent in first if isinstance(extent, int))
+    check_integer(numbers, "tl.grid: the product of all extents but the last two")
     folded = [functools.reduce(operator.mul, first), *rest]
     attribute = ir.AffineMapAttr.get(grid_map(builder, folded))
     builder.kernel.attributes["tile.grid"] = attribute
