@@ -92,13 +92,15 @@ static constexpr char kTilePasses[] =
     "tilews-clean-up,"
     "tile-annotate-instructions,"
     "{1}"
-    "tilews-lay-out";
+    "tilews-lay-out{{retry={{{2}}}";
 
-/// Gives kernels layouts, a memory plan and barriers.
-static constexpr char kLayoutPasses[] = "tile-infer-layouts,"
-                                        "tile-plan-shared-memory,"
-                                        "tile-insert-barriers,"
-                                        "tile-multicast-copies";
+/// Gives kernels layouts, a memory plan and barriers. A kernel whose plan does
+/// not fit into memory is scheduled again.
+static constexpr char kLayoutPasses[] =
+    "tile-infer-layouts,"
+    "tile-plan-shared-memory{{retry={{{0}}},"
+    "tile-insert-barriers,"
+    "tile-multicast-copies";
 
 /// From tile IR with layouts to per-thread code.
 static constexpr char kConversion[] =
@@ -128,6 +130,12 @@ static constexpr char kCheckedSchedule[] = "tile-save-kernels,"
                                            "{0},"
                                            "tile-verify-schedule{{retry={0}},"
                                            "tilews-clean-up,";
+
+/// What leads from a saved kernel to its plan of shared memory.
+static constexpr char kToMemoryPlan[] = "{0},"
+                                        "tile-verify-schedule,"
+                                        "tilews-clean-up,"
+                                        "tile-infer-layouts";
 
 /// What leads from a saved kernel to the second check of its schedule.
 static constexpr char kToBarriers[] =
@@ -167,11 +175,18 @@ static std::string quoteChip(std::string chip) {
   return '"' + chip + '"';
 }
 
+/// `schedule` plans the schedules of kernels, which are checked; empty if they
+/// get none.
 static void addTilePasses(OpPassManager &passes, const LoweringOptions &options,
                           llvm::StringRef schedule) {
-  addPipeline(
-      passes,
-      llvm::formatv(kTilePasses, quoteChip(options.chip), schedule).str());
+  std::string checked, retry;
+  if (!schedule.empty()) {
+    checked = llvm::formatv(kCheckedSchedule, schedule).str();
+    retry = llvm::formatv(kToMemoryPlan, schedule).str();
+  }
+  addPipeline(passes, llvm::formatv(kTilePasses, quoteChip(options.chip),
+                                    checked, retry)
+                          .str());
 }
 
 /// `retry` are the passes that lead from a saved kernel to the check of its
@@ -209,8 +224,7 @@ void tilews::buildToNVVMPipeline(OpPassManager &passes,
                                  const NVVMLoweringOptions &options) {
   const char *schedule =
       options.oneRole ? "tilews-schedule{one-role=true}" : "tilews-schedule";
-  addTilePasses(passes, options,
-                llvm::formatv(kCheckedSchedule, schedule).str());
+  addTilePasses(passes, options, schedule);
   addNVVMConversion(passes, options,
                     llvm::formatv(kToBarriers, schedule).str());
 }
@@ -222,8 +236,7 @@ void tilews::buildToROCDLPipeline(OpPassManager &passes,
     return addConversion(passes, options.indexBitwidth, "rocdl", /*retry=*/"");
   }
   const char *schedule = "tilews-schedule";
-  addTilePasses(passes, options,
-                llvm::formatv(kCheckedSchedule, schedule).str());
+  addTilePasses(passes, options, schedule);
   addConversion(passes, options.indexBitwidth, "rocdl",
                 llvm::formatv(kToBarriers, schedule).str());
 }
@@ -232,8 +245,9 @@ static void buildCleanUpPipeline(OpPassManager &passes) {
   addPasses(passes, getCleanUp());
 }
 
-static void buildLayOutPipeline(OpPassManager &passes) {
-  addPasses(passes, kLayoutPasses);
+static void buildLayOutPipeline(OpPassManager &passes,
+                                const LayOutOptions &options) {
+  addPasses(passes, llvm::formatv(kLayoutPasses, options.retry).str());
 }
 
 static void buildSchedulePipeline(OpPassManager &passes,
@@ -278,7 +292,7 @@ static std::vector<NamedPipeline> getTable() {
       makePipeline<ScheduleOptions, buildSchedulePipeline>(
           "tilews-schedule",
           "Plan software pipelines and roles, and carry the plans out"),
-      makePipeline<buildLayOutPipeline>(
+      makePipeline<LayOutOptions, buildLayOutPipeline>(
           "tilews-lay-out",
           "Give kernels layouts, a plan of shared memory, and barriers"),
       makePipeline<NVVMLoweringOptions, buildToNVVMPipeline>(

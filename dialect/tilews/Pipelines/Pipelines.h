@@ -79,6 +79,13 @@ struct ScheduleOptions : ListedOptions {
       "Pipeline copies without warps of their own, as before Hopper"};
 };
 
+/// Options of the pipeline from a schedule to layouts, memory and barriers.
+struct LayOutOptions : ListedOptions {
+  ListedOption<std::string> retry{
+      *this, "retry",
+      "The passes on a saved kernel that lead to its plan of shared memory"};
+};
+
 struct NVVMLoweringOptions : LoweringOptions {
   ListedOption<bool> oneRole{
       *this, "one-role",

@@ -150,6 +150,29 @@ private:
     return getTypeConverter()->convertType(getElementType(operand));
   }
 
+  static MatmulRegisters countRegisters(MatmulOpInterface op,
+                                        const MmaInstruction &mma,
+                                        const MmaRepeats &repeats) {
+    MatmulRegisters registers = {op.getK() / mma.k, 0, 0};
+    auto count = [](const FragmentLayout &layout, Type element) {
+      return llvm::divideCeil(layout.getNumValues() * getStorageBits(element),
+                              32);
+    };
+    auto addOperand = [&](Value operand, const FragmentLayout &layout,
+                          int64_t repeats) {
+      int64_t perStep = repeats * count(layout, getElementType(operand));
+      if (isa<MemRefType>(operand.getType()))
+        registers.perStep += perStep;
+      else
+        registers.held += registers.steps * perStep;
+    };
+    addOperand(op.getLhs(), mma.lhs, repeats.m);
+    addOperand(op.getRhs(), mma.rhs, repeats.n);
+    registers.held += repeats.m * repeats.n *
+                      count(mma.acc, op.getAccType().getElementType());
+    return registers;
+  }
+
   /// Emits the instructions of all steps along K. Each step reads the operands
   /// of all repeats along M and N once, then updates each accumulator tile.
   LogicalResult emitSteps(ImplicitLocOpBuilder &b, MatmulOpInterface op,
@@ -176,9 +199,12 @@ private:
     SmallVector<SmallVector<Value>> words(repeats.m);
     for (int64_t m = 0; metadata && m < repeats.m; ++m)
       words[m] = metadata->read(m);
+    MatmulRegisters registers = countRegisters(op, mma, repeats);
     getTarget().emitMatmulStart(b);
-    for (int64_t step = 0; step < op.getK() / mma.k; ++step) {
+    for (int64_t step = 0; step < registers.steps; ++step) {
       SmallVector<Value> rows, columns;
+      if (step > 0)
+        getTarget().emitStepReads(b, registers);
       for (int64_t m = 0; m < repeats.m; ++m)
         rows.push_back(pack(b, lhsElement, lhs->read(m, step)));
       for (int64_t n = 0; n < repeats.n; ++n)
@@ -188,7 +214,7 @@ private:
       SmallVector<Value> rhsScales =
           readScales(b, scales[1].get(), repeats.n, step);
       if (step > 0)
-        getTarget().emitMatmulStep(b);
+        getTarget().emitMatmulStep(b, registers);
       for (int64_t m = 0; m < repeats.m; ++m) {
         if (metadata) {
           operands.metadata = words[m][step / metadata->getStepsPerWord()];

@@ -41,7 +41,10 @@ public:
                       mlir::Value lhs, mlir::Value rhs,
                       mlir::Value acc) const override;
   void emitMatmulStart(mlir::ImplicitLocOpBuilder &b) const override;
-  void emitMatmulStep(mlir::ImplicitLocOpBuilder &b) const override;
+  void emitStepReads(mlir::ImplicitLocOpBuilder &b,
+                     const MatmulRegisters &registers) const override;
+  void emitMatmulStep(mlir::ImplicitLocOpBuilder &b,
+                      const MatmulRegisters &registers) const override;
   std::unique_ptr<OperandReader>
   createOperandReader(mlir::ImplicitLocOpBuilder &b,
                       const SharedOperand &operand) const override;

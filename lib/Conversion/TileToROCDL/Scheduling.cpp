@@ -22,9 +22,16 @@
 // Copies of gfx950 that write shared memory directly are started where the
 // loads are. The cycle model of `tilews cycles` decided about this.
 //
+// On RDNA chips LLVM reads the operands of all steps first, and spills if these
+// do not fit. Then two steps are read ahead as above, or the fence comes before
+// the reads of each step, if operands of two do not fit either.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ROCDLLowering.h"
+
+#include "tilews/Dialect/Tile/Analysis/Pipeline/PipelineDepth.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/RegisterPressure.h"
 
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 
@@ -50,14 +57,34 @@ bool tilews::isMatmulStart(ROCDL::SchedBarrier fence) {
   return fence.getMask() == static_cast<uint32_t>(Passing::AllButGlobalLoads);
 }
 
-// Operands of wmma take most of the registers of an RDNA chip, so that those of
-// two steps may not fit.
+/// How many steps of a matmul by wmma have their operands in registers at the
+/// same time.
+enum class StepsAhead { All, Two, One };
+
+/// Operands of wmma take most of the registers of an RDNA chip: 16 for each
+/// pair on gfx11. A half of what the matmul leaves is for other fragments.
+static StepsAhead getStepsAhead(const MatmulRegisters &registers) {
+  int64_t most = tile::BlockUnit::kMostRegistersRDNA;
+  int64_t free = (most - tile::kOtherRegisters - registers.held) / 2;
+  if (registers.steps * registers.perStep <= free)
+    return StepsAhead::All;
+  return 2 * registers.perStep <= free ? StepsAhead::Two : StepsAhead::One;
+}
+
 void ROCDLLowering::emitMatmulStart(ImplicitLocOpBuilder &b) const {
   if (info.hasMfma())
     createFence(b, Passing::AllButGlobalLoads);
 }
 
-void ROCDLLowering::emitMatmulStep(ImplicitLocOpBuilder &b) const {
-  if (info.hasMfma())
+void ROCDLLowering::emitStepReads(ImplicitLocOpBuilder &b,
+                                  const MatmulRegisters &registers) const {
+  if (info.hasWmma() && getStepsAhead(registers) == StepsAhead::One)
+    createFence(b, Passing::Nothing);
+}
+
+void ROCDLLowering::emitMatmulStep(ImplicitLocOpBuilder &b,
+                                   const MatmulRegisters &registers) const {
+  if (info.hasMfma() ||
+      (info.hasWmma() && getStepsAhead(registers) == StepsAhead::Two))
     createFence(b, Passing::Nothing);
 }

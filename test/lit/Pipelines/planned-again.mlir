@@ -11,6 +11,7 @@
 // CHECK: tile-save-kernels,
 // CHECK: tile-plan-pipeline,
 // CHECK: tile-verify-schedule{{{.*}} retry=tilews-schedule}
+// CHECK: tile-plan-shared-memory{retry=tilews-schedule,tile-verify-schedule,tilews-clean-up,tile-infer-layouts}
 // CHECK: tile-verify-schedule{{{.*}} retry=tilews-schedule,tilews-clean-up,tilews-lay-out,tile-lower-channels}
 // ONE: tile-verify-schedule{{{.*}} retry=tilews-schedule{one-role=true}}
 // NONE-NOT: tile-save-kernels

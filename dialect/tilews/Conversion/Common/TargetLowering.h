@@ -50,6 +50,15 @@ struct SharedOperand {
   mlir::Value threadId;
 };
 
+/// The registers of 32 bits of a lane that a matmul takes.
+struct MatmulRegisters {
+  int64_t steps;
+  /// Operands in shared memory that a step along K reads.
+  int64_t perStep;
+  /// Accumulators, and operands that are fragments.
+  int64_t held;
+};
+
 /// Reads the registers of one instruction's operand.
 class OperandReader {
 public:
@@ -138,10 +147,13 @@ public:
   virtual mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b,
                               const MmaOperands &op, mlir::Value lhs,
                               mlir::Value rhs, mlir::Value acc) const = 0;
-  /// Tell the scheduler of the backend that a matmul starts, and a further step
-  /// of it along K, whose operands were read.
+  /// Tell the scheduler of the backend that a matmul starts, that the operands
+  /// of a further step of it along K are read next, and that they were read.
   virtual void emitMatmulStart(mlir::ImplicitLocOpBuilder &b) const {}
-  virtual void emitMatmulStep(mlir::ImplicitLocOpBuilder &b) const {}
+  virtual void emitStepReads(mlir::ImplicitLocOpBuilder &b,
+                             const MatmulRegisters &registers) const {}
+  virtual void emitMatmulStep(mlir::ImplicitLocOpBuilder &b,
+                              const MatmulRegisters &registers) const {}
   /// Returns a reader that uses instructions of the target (ldmatrix). Null if
   /// the operand must be read by ordinary loads.
   virtual std::unique_ptr<OperandReader>

@@ -129,15 +129,6 @@ LogicalResult tile::planPipelines(ArrayRef<scf::ForOp> loops) {
 // The depth on AMD GPUs
 //===----------------------------------------------------------------------===//
 
-static int64_t getStages(scf::ForOp loop) {
-  return loop->getAttrOfType<IntegerAttr>(TileDialect::kNumStages).getInt();
-}
-
-static void setStages(scf::ForOp loop, int64_t stages) {
-  loop->setAttr(TileDialect::kNumStages,
-                Builder(loop.getContext()).getI32IntegerAttr(stages));
-}
-
 namespace {
 /// Chooses the stages of the loops of a kernel for AMD.
 class DepthChoice {
@@ -145,7 +136,7 @@ public:
   DepthChoice(gpu::GPUFuncOp kernel, const TargetInfo &target)
       : kernel(kernel), target(target), loops(getLoopsToPipeline(kernel)) {
     for (scf::ForOp loop : loops) {
-      asked.push_back(getStages(loop));
+      asked.push_back(getNumStages(loop));
       if (PipelinePlan::isAnnotated(loop))
         byHand.insert(loop);
     }
@@ -180,7 +171,7 @@ private:
   void limit(int64_t stages) {
     for (auto [loop, most] : llvm::zip_equal(loops, asked))
       if (isFree(loop))
-        setStages(loop, std::min(most, stages));
+        setNumStages(loop, std::min(most, stages));
   }
 
   PipelineNeeds getNeeds(int64_t stages) {
@@ -234,7 +225,7 @@ bool DepthChoice::dropStagesByHand() {
     if (isFree(loop))
       continue;
     forgetPlan(loop);
-    setStages(loop, stages);
+    setNumStages(loop, stages);
     any = true;
   }
   byHand.clear();
@@ -286,7 +277,7 @@ int64_t DepthChoice::deepenSome(int64_t slots, const PipelineNeeds &needs) {
   llvm::SmallPtrSet<Operation *, 4> late;
   SmallVector<PipelinePlan *> deeper;
   for (PipelinePlan &plan : plans)
-    if (isFree(plan.getLoop()) && getStages(plan.getLoop()) > slots &&
+    if (isFree(plan.getLoop()) && getNumStages(plan.getLoop()) > slots &&
         plan.canDelay()) {
       deeper.push_back(&plan);
       for (const PipedBuffer &buffer : plan.getBuffers())

@@ -17,15 +17,29 @@
 // Bytes that are used again cost a barrier between the two uses. Scratch memory
 // of reductions is small, so each gets bytes of its own while that is cheap.
 //
+// If the arena is too large, slots of pipelines are too many. With `retry`, the
+// kernel is planned again from its saved copy (SavedKernels.cpp), with as many
+// slots as should fit, then with one less each time, last without pipelines:
+//
+//   128 KiB in 2 versions, 65 KiB of scratch memory, limit 160 KiB -> 1 slot
+//
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryPlan.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/KernelPipelines.h"
+#include "tilews/Dialect/Tile/Analysis/Remarks.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
+#include "tilews/Dialect/Tile/Transforms/SavedKernels.h"
+#include "tilews/Dialect/Tile/Transforms/Transforms.h"
+#include "tilews/Dialect/Tile/Utils/Stages.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_PLANSHAREDMEMORYPASS
@@ -116,19 +130,61 @@ static int64_t countVersions(Operation *op) {
   return 1;
 }
 
-/// Fails with an error, and a note for each use, if the arena is larger than
-/// the shared memory of a block.
-static LogicalResult checkLimit(gpu::GPUFuncOp kernel, const TargetInfo &target,
-                                int64_t total, ArrayRef<MemoryUse> uses) {
-  if (total <= target.maxSharedBytes)
-    return success();
+namespace {
+/// What needs shared memory in a kernel, with offsets.
+struct Arena {
+  SmallVector<MemoryUse> uses;
+  int64_t bytes;
+
+  /// Plans the arena of `kernel`. Fails with an error if that is not possible.
+  static FailureOr<Arena> plan(gpu::GPUFuncOp kernel, const TargetInfo &target);
+
+  bool fits(const TargetInfo &target) const {
+    return bytes <= target.maxSharedBytes;
+  }
+  /// Returns the slots of the buffer that has the most.
+  int64_t countSlots() const;
+  /// Returns about how many bytes there are with fewer slots.
+  int64_t estimateBytes(int64_t slots) const;
+  /// Emits an error, and a note for each use: the arena does not fit.
+  void emitTooLarge(gpu::GPUFuncOp kernel, const TargetInfo &target) const;
+};
+} // namespace
+
+FailureOr<Arena> Arena::plan(gpu::GPUFuncOp kernel, const TargetInfo &target) {
+  if (failed(checkOrigins(kernel, SharedBuffers(kernel))))
+    return failure();
+  Arena arena{getMemoryUses(kernel, target), 0};
+  if (failed(checkAlignment(arena.uses)))
+    return failure();
+  arena.bytes =
+      llvm::alignTo(place(arena.uses, target.maxSharedBytes), kMinAlignment);
+  return arena;
+}
+
+int64_t Arena::countSlots() const {
+  int64_t slots = 1;
+  for (const MemoryUse &use : uses)
+    slots = std::max(slots, countVersions(use.op));
+  return slots;
+}
+
+int64_t Arena::estimateBytes(int64_t slots) const {
+  int64_t left = bytes;
+  for (const MemoryUse &use : uses)
+    if (int64_t versions = countVersions(use.op); versions > slots)
+      left -= use.item.bytes / versions * (versions - slots);
+  return left;
+}
+
+void Arena::emitTooLarge(gpu::GPUFuncOp kernel,
+                         const TargetInfo &target) const {
   InFlightDiagnostic diag = kernel.emitError("kernel '")
-                            << kernel.getName() << "' needs " << total
+                            << kernel.getName() << "' needs " << bytes
                             << " bytes of shared memory, but " << target.chip
                             << " has " << target.maxSharedBytes
                             << " for a block; use smaller tiles";
-  if (llvm::any_of(
-          uses, [](const MemoryUse &use) { return countVersions(use.op) > 1; }))
+  if (countSlots() > 1)
     diag << " or fewer stages";
   for (const MemoryUse &use : uses) {
     Diagnostic &note = diag.attachNote(use.op->getLoc());
@@ -137,49 +193,130 @@ static LogicalResult checkLimit(gpu::GPUFuncOp kernel, const TargetInfo &target,
     if (int64_t versions = countVersions(use.op); versions > 1)
       note << ", in " << versions << " versions";
   }
-  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// Fewer slots
+//===----------------------------------------------------------------------===//
+
+/// Says why the loops of `saved`, which ask for `stages`, have at most `slots`
+/// slots, or no pipeline if that is 0. With more, `refused` does not fit.
+static void explainSlots(ArrayRef<std::pair<scf::ForOp, int64_t>> stages,
+                         int64_t slots, const Arena &refused,
+                         const TargetInfo &target) {
+  int64_t before = refused.countSlots();
+  std::string reason =
+      llvm::formatv("with {0} {1}, the kernel needs {2} bytes of shared "
+                    "memory, scratch memory included, and {3} has {4} for a "
+                    "block",
+                    before, before == 1 ? "slot" : "slots", refused.bytes,
+                    target.chip, target.maxSharedBytes);
+  for (auto [loop, asked] : stages) {
+    if (slots == 0)
+      emitPipelineRemark({loop, 18, reason});
+    else if (asked > slots)
+      remarkAt(loop, "tile-pipe-0018: the buffers of the loop get ")
+          << slots << (slots == 1 ? " slot" : " slots") << " instead of "
+          << std::min(asked, before) << ": " << reason;
+  }
+}
+
+/// Plans `kernel`, whose arena `refused` does not fit, again from `saved` with
+/// fewer slots. Returns an arena that fits. If there is none, restores the
+/// kernel and fails.
+static FailureOr<Arena> planFewerSlots(gpu::GPUFuncOp kernel,
+                                       gpu::GPUFuncOp saved,
+                                       const Arena &refused,
+                                       const TargetInfo &target,
+                                       function_ref<LogicalResult()> lower) {
+  SmallVector<std::pair<scf::ForOp, int64_t>> stages;
+  for (scf::ForOp loop : getLoopsToPipeline(saved))
+    stages.push_back({loop, getNumStages(loop)});
+  if (stages.empty() || isLimitedTo(kernel, ScheduleLimit::NoPipeline))
+    return failure();
+  DictionaryAttr attributes = kernel->getAttrDictionary();
+  mlir::Region body;
+  body.takeBody(kernel.getBody());
+  int64_t slots = refused.countSlots() - 1;
+  while (slots > 1 && refused.estimateBytes(slots) > target.maxSharedBytes)
+    --slots;
+  for (; slots >= 0; --slots) {
+    if (failed(planWithSlots(kernel, saved, slots, lower)))
+      continue;
+    FailureOr<Arena> arena = Arena::plan(kernel, target);
+    if (failed(arena) || !arena->fits(target))
+      continue;
+    explainSlots(stages, slots, refused, target);
+    return arena;
+  }
+  kernel->setAttrs(attributes);
+  kernel.getBody().takeBody(body);
+  return failure();
 }
 
 /// Writes the offsets of all uses and the size of the arena into the kernel's
 /// attributes.
-static LogicalResult planSharedMemory(gpu::GPUFuncOp kernel,
-                                      const TargetInfo &target) {
-  if (failed(checkOrigins(kernel, SharedBuffers(kernel))))
-    return failure();
-  SmallVector<MemoryUse> uses = getMemoryUses(kernel, target);
-  if (failed(checkAlignment(uses)))
-    return failure();
-  int64_t total =
-      llvm::alignTo(place(uses, target.maxSharedBytes), kMinAlignment);
-  if (failed(checkLimit(kernel, target, total, uses)))
-    return failure();
-
+static void annotate(gpu::GPUFuncOp kernel, const Arena &arena) {
   Builder builder(kernel.getContext());
   // Remove the offsets of an earlier plan: an operation that has one may need
   // no memory any more.
   kernel.walk([](Operation *op) { op->removeAttr(TileDialect::kOffset); });
-  for (const MemoryUse &use : uses) {
+  for (const MemoryUse &use : arena.uses) {
     LDBG() << use.getKind() << " at " << use.op->getLoc() << ": "
            << use.item.bytes << " bytes at offset " << use.item.offset;
     use.op->setAttr(TileDialect::kOffset,
                     builder.getI64IntegerAttr(use.item.offset));
   }
-  kernel->setAttr(TileDialect::kSharedBytes, builder.getI64IntegerAttr(total));
-  numBytes += total;
-  return success();
+  kernel->setAttr(TileDialect::kSharedBytes,
+                  builder.getI64IntegerAttr(arena.bytes));
+  numBytes += arena.bytes;
 }
 
 namespace {
 struct PlanSharedMemoryPass
     : tile::impl::PlanSharedMemoryPassBase<PlanSharedMemoryPass> {
+  using PlanSharedMemoryPassBase::PlanSharedMemoryPassBase;
+
   void runOnOperation() override {
-    WalkResult result = getOperation()->walk([](gpu::GPUFuncOp kernel) {
-      FailureOr<TargetInfo> target = TargetInfo::get(kernel);
-      return WalkResult(
-          failure(failed(target) || failed(planSharedMemory(kernel, *target))));
-    });
-    if (result.wasInterrupted())
-      signalPassFailure();
+    // A kernel that is planned again gets other operations.
+    SmallVector<gpu::GPUFuncOp> kernels;
+    getOperation()->walk(
+        [&](gpu::GPUFuncOp kernel) { kernels.push_back(kernel); });
+    for (gpu::GPUFuncOp kernel : kernels)
+      if (failed(plan(kernel)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult plan(gpu::GPUFuncOp kernel) {
+    FailureOr<TargetInfo> target = TargetInfo::get(kernel);
+    if (failed(target))
+      return failure();
+    FailureOr<Arena> arena = Arena::plan(kernel, *target);
+    if (failed(arena))
+      return failure();
+    if (!arena->fits(*target)) {
+      FailureOr<Arena> smaller = planAgainIfSaved(kernel, *arena, *target);
+      if (failed(smaller)) {
+        arena->emitTooLarge(kernel, *target);
+        return failure();
+      }
+      arena = std::move(smaller);
+    }
+    annotate(kernel, *arena);
+    return success();
+  }
+
+  FailureOr<Arena> planAgainIfSaved(gpu::GPUFuncOp kernel, const Arena &refused,
+                                    const TargetInfo &target) {
+    auto copies = getCachedAnalysis<SavedKernels>();
+    gpu::GPUFuncOp saved =
+        copies ? copies->get().get(kernel) : gpu::GPUFuncOp();
+    OpPassManager passes(kernel->getName());
+    if (!saved || retry.empty() || failed(parsePassPipeline(retry, passes)))
+      return failure();
+    return planFewerSlots(kernel, saved, refused, target,
+                          [&] { return runPipeline(passes, kernel); });
   }
 };
 } // namespace

@@ -14,12 +14,17 @@
 // refused body is kept aside: its operations are what the first verdict is
 // about, and are restored if no step helps.
 //
+// A plan that needs too much shared memory is planned again with fewer slots.
+// How much scratch memory a kernel needs is known after its layouts only.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Transforms/SavedKernels.h"
 
+#include "tilews/Dialect/Tile/Analysis/Pipeline/KernelPipelines.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
+#include "tilews/Dialect/Tile/Utils/Stages.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/Statistic.h"
@@ -90,12 +95,16 @@ static StringRef describe(ScheduleLimit limit) {
 
 /// Gives `kernel` a copy of the body and the attributes of `saved`.
 static void restore(gpu::GPUFuncOp kernel, gpu::GPUFuncOp saved,
-                    ScheduleLimit limit) {
+                    ScheduleLimitAttr limit) {
   OwningOpRef<gpu::GPUFuncOp> copy = saved.clone();
   kernel->setAttrs(saved->getAttrDictionary());
-  kernel->setAttr(TileDialect::kScheduleLimit,
-                  ScheduleLimitAttr::get(kernel.getContext(), limit));
+  if (limit)
+    kernel->setAttr(TileDialect::kScheduleLimit, limit);
   kernel.getBody().takeBody(copy->getBody());
+}
+
+static ScheduleLimitAttr getLimit(DictionaryAttr attributes) {
+  return attributes.getAs<ScheduleLimitAttr>(TileDialect::kScheduleLimit);
 }
 
 /// Runs `lower` without its messages: the passes have said all of it before.
@@ -123,11 +132,10 @@ ScheduleVerdict tile::planAgain(gpu::GPUFuncOp kernel, gpu::GPUFuncOp saved,
        {ScheduleLimit::FewChannels, ScheduleLimit::OneRole,
         ScheduleLimit::NoPipeline}) {
     // An earlier check may have set a limit, which was not enough.
-    auto tried =
-        attributes.getAs<ScheduleLimitAttr>(TileDialect::kScheduleLimit);
+    ScheduleLimitAttr tried = getLimit(attributes);
     if (tried && tried.getValue() >= limit)
       continue;
-    restore(kernel, saved, limit);
+    restore(kernel, saved, ScheduleLimitAttr::get(context, limit));
     LDBG() << "@" << kernel.getName() << " is planned again "
            << describe(limit);
     if (failed(lowerSilently(context, lower)))
@@ -147,6 +155,23 @@ ScheduleVerdict tile::planAgain(gpu::GPUFuncOp kernel, gpu::GPUFuncOp saved,
   kernel->setAttrs(attributes);
   kernel.getBody().takeBody(refused);
   return verdict;
+}
+
+LogicalResult tile::planWithSlots(gpu::GPUFuncOp kernel, gpu::GPUFuncOp saved,
+                                  int64_t slots,
+                                  function_ref<LogicalResult()> lower) {
+  MLIRContext *context = kernel.getContext();
+  ScheduleLimitAttr limit = getLimit(kernel->getAttrDictionary());
+  if (slots == 0)
+    limit = ScheduleLimitAttr::get(context, ScheduleLimit::NoPipeline);
+  for (scf::ForOp loop : getLoopsToPipeline(saved)) {
+    setNumStages(loop,
+                 std::min(getNumStages(loop), std::max<int64_t>(slots, 1)));
+  }
+  restore(kernel, saved, limit);
+  LDBG() << "@" << kernel.getName() << " is planned again with " << slots
+         << " slots";
+  return lowerSilently(context, lower);
 }
 
 namespace {

@@ -30,6 +30,15 @@ static void removeStage(Operation *op) {
   op->removeAttr(TileDialect::kOrder);
 }
 
+int64_t tile::getNumStages(scf::ForOp loop) {
+  return loop->getAttrOfType<IntegerAttr>(TileDialect::kNumStages).getInt();
+}
+
+void tile::setNumStages(scf::ForOp loop, int64_t stages) {
+  loop->setAttr(TileDialect::kNumStages,
+                Builder(loop.getContext()).getI32IntegerAttr(stages));
+}
+
 void tile::forgetPlan(scf::ForOp loop) {
   loop->removeAttr(TileDialect::kNumStages);
   loop->walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -172,7 +172,11 @@ def attention_tile(depth: int, target: str) -> AttentionTile:
         return AttentionTile(128, 128 if depth <= 128 else 64, 256, 2)
     if chip.startswith("sm_"):
         return AttentionTile(64, 64 if depth <= 128 else 32, 128, 2)
-    return AttentionTile(64 if depth <= 128 else 32, 64 if depth <= 64 else 32, 256, 1)
+    keys = 64 if depth <= 64 else 32
+    # A wave of 32 has 16 queries or more, and a thread of it 256 registers.
+    if chip.startswith("gfx1"):
+        return AttentionTile(*((64, keys, 256) if depth <= 192 else (32, 32, 128)), 1)
+    return AttentionTile(64 if depth <= 128 else 32, keys, 256, 1)
 
 
 def check_attention(

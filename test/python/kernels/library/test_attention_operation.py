@@ -103,6 +103,11 @@ def test_machine_code(causal):
     run((2, 70, 90, 2, 1, 32), "bf16", SIM, causal=causal)
 
 
+@pytest.mark.parametrize("depth", [192, 256])
+def test_machine_code_of_rdna(depth):
+    run((1, 40, 70, 1, 1, depth), "f16", {"target": "gfx1100", "run": "sim"})
+
+
 def test_queries_without_keys_are_zero():
     q, k = (random_array((1, n, 1, 16), "f16", n) for n in (100, 30))
     y = kernels.attention(q, k, k, causal=True)
@@ -206,6 +211,17 @@ def test_compiles(depth, chip):
             assert compiled.resources["spill_stores"] == 0
         if chip == "sm_90a":
             assert "wgmma" in compiled.ptx and "cp.async.bulk.tensor" in compiled.ptx
+
+
+@pytest.mark.parametrize("chip", ["gfx942", "gfx1100"])
+@pytest.mark.parametrize("depth", [64, 128, 192, 256])
+def test_needs_no_scratch(depth, chip):
+    for variant in VARIANTS:
+        (compiled,) = library_calls.compile_for(
+            lambda variant=variant, **launch: large(variant, depth, **launch), chip
+        )
+        assert compiled.resources["stack_bytes"] == 0
+        assert "scratch_" not in compiled.asm
 
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a", "gfx942"])

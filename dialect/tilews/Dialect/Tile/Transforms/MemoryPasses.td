@@ -72,7 +72,12 @@ def PlanSharedMemoryPass : Pass<"tile-plan-shared-memory"> {
     saves barriers. Offsets are multiples of 16, of the period of the swizzle,
     and of `alignment`.
 
-    It is an error if the arena exceeds the shared memory of the target.
+    It is an error if the arena exceeds the shared memory of the target. A
+    software pipeline with fewer slots may fit, though. With `retry`, a kernel of
+    which `--tile-save-kernels` has kept a copy is planned again: the passes in
+    `retry` run on the copy, with as many slots as should fit, then with fewer,
+    last without pipelines. Remark `tile-pipe-0018` says so at each loop; other
+    remarks of these passes are dropped.
 
     ```mlir
     gpu.func @k() kernel {
@@ -86,6 +91,8 @@ def PlanSharedMemoryPass : Pass<"tile-plan-shared-memory"> {
       %a = tile.alloc_shared {tile.offset = 0 : i64} : memref<64x64xf32, #gpu.address_space<workgroup>>
     ```
   }];
+  let options = [Option<"retry", "retry", "std::string", /*default=*/"",
+                        "The passes on a saved kernel that lead to this one">];
 }
 
 def InsertBarriersPass : Pass<"tile-insert-barriers"> {

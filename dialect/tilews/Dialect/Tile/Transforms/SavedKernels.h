@@ -50,6 +50,14 @@ planAgain(mlir::gpu::GPUFuncOp kernel, mlir::gpu::GPUFuncOp saved,
           verifier::ScheduleVerdict verdict,
           llvm::function_ref<mlir::LogicalResult()> lower);
 
+/// Plans the schedule of `kernel` again from `saved`, whose loops get at most
+/// `slots` stages, or no pipeline if that is 0. `lower` runs the passes up to
+/// this point. Fails without a message if one of them does; `kernel` then is
+/// what they left.
+mlir::LogicalResult
+planWithSlots(mlir::gpu::GPUFuncOp kernel, mlir::gpu::GPUFuncOp saved,
+              int64_t slots, llvm::function_ref<mlir::LogicalResult()> lower);
+
 } // namespace tilews::tile
 
 #endif // TILEWS_DIALECT_TILE_TRANSFORMS_SAVEDKERNELS_H

@@ -15,6 +15,10 @@
 
 namespace tilews::tile {
 
+/// Returns `tile.num_stages` of a loop that has it.
+int64_t getNumStages(mlir::scf::ForOp loop);
+void setNumStages(mlir::scf::ForOp loop, int64_t stages);
+
 /// Removes `tile.num_stages` from `loop`, and the stages and orders of its
 /// operations. Keeps those of the operations of inner loops.
 void forgetPlan(mlir::scf::ForOp loop);

@@ -50,7 +50,7 @@ BlockUnit BlockUnit::get(const TargetInfo &target) {
   if (target.arch < 0x1000)
     return {target.maxSharedBytes, 512, target.arch == 0x908 ? 256 : 512};
   constexpr int64_t groupBytes = 128 << 10;
-  return {groupBytes, target.arch == 0x1102 ? 1024 : 1536, 256};
+  return {groupBytes, target.arch == 0x1102 ? 1024 : 1536, kMostRegistersRDNA};
 }
 
 /// Returns the bytes of shared memory of a block. The buffers that `plans`

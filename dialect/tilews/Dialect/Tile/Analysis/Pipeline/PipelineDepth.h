@@ -24,6 +24,9 @@ bool isFilledDirectly(const PipedBuffer &buffer);
 /// a compute unit of gfx9, a work group processor of gfx11 and gfx12. Both have
 /// four vector units.
 struct BlockUnit {
+  /// The most registers of a thread on RDNA chips.
+  static constexpr int64_t kMostRegistersRDNA = 256;
+
   int64_t sharedBytes;
   /// 32-bit registers of a vector unit, for each lane of a wave.
   int64_t registers;
