@@ -6,12 +6,14 @@ schedule.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import io
+import itertools
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from .. import ir, passes, sim
 from ..build import target_attribute
 from ..compiler import compile_module
 from ..errors import CompileError, KernelError
+from ..runtime.device_variables import print_limit
 from ..runtime.launch_errors import LaunchError
 from ..sim._run import find_kernel
 from . import on_gpu, reference
@@ -64,6 +67,7 @@ class FuzzFinding:
             * ``invalid``: the kernel itself is wrong;
             * ``build``: the frontend refuses the kernel;
             * ``reference``: numpy and the interpreter compute different results;
+            * ``call``: a call fails, or computes what the compiled kernel does not;
             * ``pass``: a pass fails;
             * ``differs``: a pass changes results;
             * ``error``: the simulation fails after a pass;
@@ -125,16 +129,17 @@ def check(program: RandomProgram, options: Options) -> list[FuzzFinding]:
 def _check(program: RandomProgram, options: Options) -> Iterator[FuzzFinding]:
     seed = program.seed
     try:
-        module = program.kernel().build()
+        module = program.build()
     except KernelError as error:
         yield FuzzFinding(seed, "build", "", str(error))
         return
     expected = program.arguments()
     try:
-        simulate(module, expected)
+        printed = simulate(module, expected)
     except sim.SimulationError as error:
         yield FuzzFinding(seed, "invalid", "", str(error))
         return
+    yield from _compare_call(program, expected, printed)
     if options.reference_every and seed % options.reference_every == 0:
         found = program.arguments()
         reference.run(program, found)
@@ -161,12 +166,28 @@ def _check(program: RandomProgram, options: Options) -> Iterator[FuzzFinding]:
         if options.on_gpu:
             yield from _run_on_gpu(own, program, results, chip)
             continue
-        found = list(_compare_steps(own, program, results, chip))
+        found = list(_compare_steps(own, program, results, printed, chip))
         yield from found
         # A kernel for several chips is emitted for one of them, in rotation.
         is_due = options.emit_every and (seed // 3 + index) % options.emit_every == 0
         if is_due and not found:
             yield from _emit(with_target(own, chip), seed, chip)
+
+
+def _compare_call(
+    program: RandomProgram, expected: Sequence[Any], printed: Sequence[str]
+) -> Iterator[FuzzFinding]:
+    """Compares a call of a kernel whose parameters are more than single arguments."""
+    if not program.has_forms:
+        return
+    found = program.arguments()
+    try:
+        lines = _capture(lambda: program.call(found))
+        message = difference(found, expected) or _other_print(lines, printed)
+    except (KernelError, LaunchError, sim.SimulationError, TypeError) as error:
+        message = str(error)
+    if message:
+        yield FuzzFinding(program.seed, "call", "", message)
 
 
 def module_for(
@@ -183,8 +204,8 @@ def module_for(
         KernelError: the frontend refuses the kernel.
     """
     if program.chips is not None:
-        return program.kernel().build(chip)
-    return with_target(module or program.kernel().build(), chip)
+        return program.build(chip)
+    return with_target(module or program.build(), chip)
 
 
 def with_target(module: ir.Module, chip: str) -> ir.Module:
@@ -214,15 +235,23 @@ def _to_bytes(module: ir.Module) -> bytes:
 
 
 def _compare_steps(
-    module: ir.Module, program: RandomProgram, expected: Sequence[Any], chip: str
+    module: ir.Module,
+    program: RandomProgram,
+    expected: Sequence[Any],
+    printed: Sequence[str],
+    chip: str,
 ) -> Iterator[FuzzFinding]:
     """Simulates after the passes that change the execution.
 
     If that finds a fault, simulates again after every pass, to find the one to blame.
     """
-    found = list(_Steps(module, program, expected, chip).run(each=False))
+
+    def run(each: bool) -> list[FuzzFinding]:
+        return list(_Steps(module, program, expected, printed, chip).run(each))
+
+    found = run(each=False)
     if found and found[0].kind in ("error", "differs"):
-        found = list(_Steps(module, program, expected, chip).run(each=True)) or found
+        found = run(each=True) or found
     yield from found
 
 
@@ -234,12 +263,14 @@ class _Steps:
         module: ir.Module,
         program: RandomProgram,
         expected: Sequence[Any],
+        printed: Sequence[str],
         chip: str,
     ) -> None:
         self.module = with_target(module, chip)
         self.program = program
         self.inputs = program.arguments()
         self.expected = expected
+        self.printed = printed
         self.chip = chip
         self._bytes = _to_bytes(self.module)
         #: Whether a pass has changed the module since the last simulation.
@@ -311,8 +342,9 @@ class _Steps:
             arguments = copy_arguments(self.inputs)
             kind = "error"
             try:
-                simulate(self.module, arguments, policy, self.program.seed)
+                lines = simulate(self.module, arguments, policy, self.program.seed)
                 kind, message = "differs", difference(arguments, self.expected)
+                message = message or _other_print(lines, self.printed)
             except sim.SimulationError as error:
                 message = str(error)
             if message:
@@ -354,9 +386,11 @@ def _run_on_gpu(
 
 def _is_limit(message: str) -> bool:
     """Whether a kernel asks for more than a chip has."""
-    # Many buffers with many stages need more than there is; not every chip has fp8.
+    # Many buffers with many stages need more than there is; not every chip has fp8, and
+    # AMD's chips do not print.
     return bool(
         re.search("needs .* bytes of shared memory, but", message)
+        or "printing from a kernel is not supported" in message
         or re.search("cannot (convert|compute with) '.*f8", message)
     )
 
@@ -387,20 +421,44 @@ def simulate(
     arguments: Sequence[Any],
     policy: str = "earliest",
     seed: int = 0,
-) -> None:
-    """Runs the only kernel of a module; updates the arrays."""
+) -> list[str]:
+    """Runs the only kernel of a module; updates the arrays.
+
+    Returns:
+        The lines that it prints, sorted, because the order of blocks is undefined.
+    """
     kernel = find_kernel(module, None)
     has_grid = "tile.grid" in kernel.attributes
-    sim.run(
-        kernel,
-        None,
-        arguments,
-        None if has_grid else 1,
-        policy=policy,
-        seed=seed,
-        max_steps=MOST_STEPS,
-        threads=1,
+    return _capture(
+        lambda: sim.run(
+            kernel,
+            None,
+            arguments,
+            None if has_grid else 1,
+            policy=policy,
+            seed=seed,
+            max_steps=MOST_STEPS,
+            threads=1,
+        )
     )
+
+
+def _capture(run: Callable[[], None]) -> list[str]:
+    """The lines that something prints, sorted."""
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        run()
+    return sorted(text.getvalue().splitlines())
+
+
+def _other_print(found: Sequence[str], expected: Sequence[str]) -> str:
+    """The first difference of lines that are printed; empty if there is none."""
+    # A run prints a limited number of lines. Which these are depends on the order.
+    limit = print_limit()
+    if found == expected or (limit is not None and len(expected) >= limit):
+        return ""
+    both = itertools.zip_longest(found, expected, fillvalue="nothing")
+    one, other = next(pair for pair in both if pair[0] != pair[1])
+    return f"the kernel prints {one!r}, expected {other!r}"
 
 
 def difference(

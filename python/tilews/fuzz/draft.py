@@ -55,6 +55,8 @@ class Draft:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.random = random.Random(seed)
+        #: Decides on features that few kernels have: the others do not depend on it.
+        self.more = random.Random(f"features of {seed}")
         self.parameters: list[Array | Number] = []
         self.buffers: dict[Shared, str] = {}
         #: Names that are carried, with the values they start with.

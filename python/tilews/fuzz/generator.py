@@ -12,6 +12,9 @@ import math
 from .control_flow import ControlFlow
 from .data import Array
 from .draft import Draft, Lines, Scope, indent
+from .features.insertions import Insertions
+from .features.parameter_forms import ParameterForms
+from .features.written_roles import WrittenRoles
 from .producers import Producers
 from .random_guards import GuardMaker
 from .random_program import RandomProgram
@@ -39,6 +42,7 @@ class _Generator:
         guards = GuardMaker(self._draft)
         self._transactions = Transactions(self._draft, Producers(self._draft), guards)
         self._control_flow = ControlFlow(self._draft, guards, self._transactions)
+        self._forms = ParameterForms(self._draft)
 
     def program(self) -> RandomProgram:
         draft = self._draft
@@ -48,20 +52,21 @@ class _Generator:
         while len(extents) < most and draft.chance(0.3):
             extents.append(draft.choose(1, 2))
         blocks = draft.tiles = math.prod(extents)
+        if draft.more.random() < 0.03:
+            return self.with_roles(extents, is_persistent)
         if draft.chance(0.05):
             body = self._control_flow.split(is_persistent)
         else:
             body = self.tile_body()
         lines = self.overlaps()
-        places = ["x", "y", "z", "w"][: len(extents)]
-        names = "t" if len(extents) == 1 else ", ".join(places)
-        counts = ", ".join(map(str, extents))
-        number = [] if len(extents) == 1 else [f"t = {_number(places, extents)}"]
+        if draft.more.random() < 0.05:
+            lines.append("tl.role_registers(math=232, load=40)")
+        names, number = self.places(extents)
         if is_persistent:
             blocks = draft.choose(1, 2, 2, 3)
             lines.append(f"tl.grid({blocks})")
         else:
-            lines += self.grid(names, counts, len(extents))
+            lines += self.grid(names, ", ".join(map(str, extents)), len(extents))
             lines += number
         lines += [
             f"{buffer.name} = tl.alloc_shared({buffer.shape}, "
@@ -72,21 +77,58 @@ class _Generator:
             order = ""
             if len(extents) > 1 and draft.chance(0.3):
                 order = ", order='row', panel=2"
-            head = f"for {names} in tl.persistent({counts}{order}):"
-            lines += [head, *indent([*number, *body])]
+            body = self.persistent(extents, body, order)
+        return self.finish([*lines, *body], draft.threads, blocks)
+
+    def with_roles(self, extents: list[int], is_persistent: bool) -> RandomProgram:
+        """A kernel whose roles are written by hand."""
+        draft = self._draft
+        blocks = draft.tiles
+        names, number = self.places(extents)
+        if is_persistent:
+            blocks = draft.choose(1, 2, 2, 3)
+            lines = [f"tl.grid({blocks})"]
         else:
-            lines += body
-        parameters = ", ".join(f"\n    {p.annotation()}" for p in draft.parameters)
-        head = f"def kernel_{draft.seed}({parameters},\n):"
-        source = "\n".join([head, *indent(lines)]) + "\n"
+            counts = ", ".join(map(str, extents))
+            lines = [*self.grid(names, counts, len(extents)), *number]
+
+        def wrap(body: Lines) -> Lines:
+            return self.persistent(extents, body) if is_persistent else body
+
+        roles = WrittenRoles(draft)
+        lines += roles.body(wrap)
+        return self.finish(lines, roles.threads, blocks)
+
+    def places(self, extents: list[int]) -> tuple[str, Lines]:
+        """The coordinates of a tile, and the statement that computes its number."""
+        if len(extents) == 1:
+            return "t", []
+        places = ["x", "y", "z", "w"][: len(extents)]
+        return ", ".join(places), [f"t = {_number(places, extents)}"]
+
+    def persistent(self, extents: list[int], body: Lines, order: str = "") -> Lines:
+        """A loop over the tiles of a block."""
+        names, number = self.places(extents)
+        counts = ", ".join(map(str, extents))
+        head = f"for {names} in tl.persistent({counts}{order}):"
+        return [head, *indent([*number, *body])]
+
+    def finish(self, lines: Lines, threads: int, blocks: int) -> RandomProgram:
+        """The kernel with these statements."""
+        draft = self._draft
+        changes = draft.more.random() < 0.1
+        lines, parameters, classes = self._forms.finish(lines, changes)
+        declared = ", ".join(f"\n    {p.annotation()}" for p in parameters)
+        head = f"def kernel_{draft.seed}({declared},\n):"
         return RandomProgram(
             draft.seed,
-            source,
-            tuple(draft.parameters),
-            draft.threads,
+            "\n".join([head, *indent(lines)]) + "\n",
+            parameters,
+            threads,
             blocks,
             draft.exact,
             draft.chips,
+            classes,
         )
 
     def overlaps(self) -> Lines:
@@ -119,4 +161,6 @@ class _Generator:
             if draft.chance(0.4):
                 body += self._transactions.use_what_is_ready(scope)
         start = [f"{name} = {value}" for name, value in draft.state.items()]
+        if draft.more.random() < 0.15:
+            start += Insertions(draft, self._forms).insert(body)
         return start + body + draft.epilogue

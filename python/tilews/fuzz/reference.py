@@ -8,6 +8,7 @@ the interpreter.
 from __future__ import annotations
 
 import builtins
+import collections
 import contextlib
 import itertools
 import types
@@ -19,6 +20,7 @@ import numpy as np
 from ..language.memory.packed import unpack_elements
 from . import reference_values
 from .data import DTYPES, NIBBLES, PACKED, Array, Number
+from .features import reference_roles
 from .random_program import RandomProgram
 from .reference_values import NumpyTile
 
@@ -166,15 +168,14 @@ pipelined = static_range = range
 def run(program: RandomProgram, arguments: Sequence[Any]) -> None:
     """Runs a kernel over its grid and updates the arrays in place."""
     global _block, _blocks
-    names = {**DTYPES, **vars(reference_values), **globals()}
+    names = {**DTYPES, **vars(reference_values), **vars(reference_roles), **globals()}
+    program = reference_roles.in_order(program)
     function = program.function(types.SimpleNamespace(**names))
     _blocks = program.blocks
-    values = [
-        _argument(*each) for each in zip(program.parameters, arguments, strict=True)
-    ]
+    values = program.assemble(arguments, _argument)
     with np.errstate(all="ignore"), contextlib.suppress(StopIteration):
         for _block in builtins.range(_blocks):
-            function(*values)
+            function(**values)
 
 
 def _argument(parameter: Array | Number, value: Any) -> Any:
@@ -191,9 +192,15 @@ def _argument(parameter: Array | Number, value: Any) -> Any:
 
 
 def alloc_shared(
-    shape: Sequence[int], dtype: np.dtype, layout: str | None = None
-) -> NumpyBuffer:
-    return NumpyBuffer(np.zeros(shape, dtype))
+    shape: Sequence[int],
+    dtype: np.dtype,
+    layout: str | None = None,
+    versions: int | None = None,
+) -> Any:
+    def make() -> NumpyBuffer:
+        return NumpyBuffer(np.zeros(shape, dtype))
+
+    return make() if versions is None else collections.defaultdict(make)
 
 
 def view(buffer: NumpyBuffer, shape: Sequence[int]) -> NumpyBuffer:
@@ -311,8 +318,16 @@ def may_alias(first: NumpyBuffer, second: NumpyBuffer) -> None:
     """Arrays of random kernels do not overlap."""
 
 
-def device_assert(condition: Any, message: str) -> None:
+def device_assert(condition: Any, message: str = "") -> None:
     assert np.all(condition), message
+
+
+def print(*values: Any) -> None:
+    """What a kernel prints is compared by the simulator."""
+
+
+def role_registers(**registers: int) -> None:
+    """Results do not depend on registers."""
 
 
 # --- Matmuls ------------------------------------------------------------------

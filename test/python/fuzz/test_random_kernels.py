@@ -22,6 +22,7 @@ from tilews.fuzz.check import (
     difference,
     tile_passes,
 )
+from tilews.fuzz.features import reference_roles
 from tilews.fuzz.generator import generate
 from tilews.fuzz.shrink import shrink
 
@@ -37,17 +38,11 @@ UNVERIFIED = {
 UNUSED = {
     **dict.fromkeys(
         ("Buffer", "BufferRegion", "Channel", "Cursor", "DType", "Scalar", "Tile"),
-        "a class",
-    ),
-    "constexpr": "an annotation",
-    **dict.fromkeys(
-        ("channel", "role", "role_registers", "slot", "specialize"),
-        "schedules by hand: random mutants and enumerated schedules have them",
+        "a class of values, which functions return",
     ),
     **dict.fromkeys(
         ("e4m3fnuz", "e5m2fnuz"), "types of gfx942, for which tl.e4m3 stands"
     ),
-    "print": "has no result",
 }
 
 
@@ -116,6 +111,44 @@ def test_kernels_use_the_whole_language():
     assert set(dir(tl)) - used == UNUSED.keys()
 
 
+def test_parameters_and_insertions_have_all_forms():
+    text = "".join(generate(seed).text for seed in range(2000))
+    for feature in (
+        "] | None, ", "] | None = None", "tl.index | None", " is not None:",
+        " is not None else ", ": list[tl.Tensor[", " in enumerate(L", "tl.stack([",
+        "[len(L", "@dataclasses.dataclass\n", "dataclass(frozen=True)",
+        "(typing.NamedTuple)", "config.moved(", "if config.f0:", "(0, config.n",
+        "tl.constexpr, ", "tl.constexpr = ", ": tl.index = ", ": tl.i64 = ",
+        "tl.print('at", "'and'", "assert tl.load(", "tl.device_assert(t",
+        'scope="cluster"', 'tl.fence(order="acquire", scope=', "tl.role_registers(",
+    ):  # fmt: skip
+        assert feature in text, feature
+
+
+def test_written_roles_have_all_forms():
+    programs = [each for each in map(generate, range(2000)) if "tl.role(" in each.text]
+    text = "".join(each.text for each in programs)
+    for feature in (
+        'tl.role("save', 'tl.role("math1"', 'tl.role("load1"', "registers=232",
+        "tl.persistent(", "if tl.load(G", "transpose_rhs=True", "tl.store(tl.load(",
+        'producer="simt"', "versions=4", "n0: tl.index", "tl.range(0)",
+    ):  # fmt: skip
+        assert feature in text, feature
+    assert all(set(each.chips) <= {"sm_80", "sm_90a"} for each in programs)
+
+
+def test_roles_run_in_numpy_after_those_they_wait_for():
+    program = next(
+        each
+        for each in map(generate, range(2000))
+        if re.findall(r'tl.role\("(\w+)"', each.text)[:3] == ["save0", "math0", "load0"]
+    )
+    ordered = reference_roles.in_order(program).source
+    assert re.findall(r"tl.role\('(\w+)'", ordered) == ["load0", "math0", "save0"]
+    plain = generate(0)
+    assert reference_roles.in_order(plain) is plain
+
+
 def test_small_matmuls_have_all_forms():
     text = "".join(generate(seed).text for seed in range(2000))
     for feature in (
@@ -147,7 +180,7 @@ def find_pipelined_seed() -> int:
         loop = re.search(r"\n    for .*tl.range\(\d, [4-9], num", generate(seed).source)
         if not loop:
             continue
-        module = checking.with_target(generate(seed).kernel().build(), "sm_80")
+        module = checking.with_target(generate(seed).build(), "sm_80")
         for step in tile_passes("sm_80"):
             passes.run(module, step)
         text = str(module)
@@ -165,11 +198,12 @@ def test_a_wrong_pass_is_found_and_blamed(monkeypatch):
     def run_wrongly(module, pipeline):
         messages = run(module, pipeline)
         if "tile-expand-pipeline" in pipeline:
-            for wait in find_waits(module):
-                pending = wait.attributes["pending"]
-                wait.attributes["pending"] = type(pending).get(
-                    pending.type, pending.value + 1
-                )
+            for wait in find_ops(module, "tile.wait"):
+                if "pending" in wait.attributes:
+                    pending = wait.attributes["pending"]
+                    wait.attributes["pending"] = type(pending).get(
+                        pending.type, pending.value + 1
+                    )
         return messages
 
     monkeypatch.setattr(checking.passes, "run", run_wrongly)
@@ -179,12 +213,12 @@ def test_a_wrong_pass_is_found_and_blamed(monkeypatch):
     assert finding.step == "tile-expand-pipeline for sm_80"
 
 
-def find_waits(module):
-    """All waits for groups of copies."""
+def find_ops(module, name):
+    """All operations with a name."""
     found = []
 
     def visit(op):
-        if op.name == "tile.wait" and "pending" in op.attributes:
+        if op.name == name:
             found.append(op)
         return ir.WalkResult.ADVANCE
 
@@ -233,6 +267,38 @@ def test_a_counterexample_that_the_simulator_does_not_see_is_found(monkeypatch):
 def test_a_schedule_that_is_not_verified_is_found(monkeypatch):
     (finding,) = is_alarm(monkeypatch, "remark: tile-verify-0001: not verified")
     assert finding.kind == "unverified"
+
+
+def find_with(text: str):
+    """A kernel whose text has something."""
+    return next(each for each in map(generate, range(2000)) if text in each.text)
+
+
+def test_a_wrong_call_is_found(monkeypatch):
+    """A call that runs nothing."""
+    program = find_with(": list[tl.Tensor")
+    options = Options(("sm_80",), reference_every=0, emit_every=0)
+    assert check(program, options) == []
+    monkeypatch.setattr(type(program), "call", lambda *arguments: None)
+    (finding,) = check(program, options)
+    assert finding.kind == "call" and "differ)" in finding.message
+
+
+def test_a_print_that_a_pass_drops_is_found(monkeypatch):
+    program = find_with("    tl.print('at 0', t)")
+    run = passes.run
+
+    def run_wrongly(module, pipeline):
+        messages = run(module, pipeline)
+        if "canonicalize" in pipeline:
+            for op in find_ops(module, "tile.print"):
+                op.operation.erase()
+        return messages
+
+    monkeypatch.setattr(checking.passes, "run", run_wrongly)
+    (finding,) = check(program, Options(("sm_80",), 0, 0))
+    assert finding.kind == "differs" and finding.step.startswith("canonicalize")
+    assert "the kernel prints 'nothing', expected 'block (0" in finding.message
 
 
 def test_differences_are_told():

@@ -46,11 +46,20 @@ class MemoryOperations:
         """What an array has before it is updated."""
         return "below 64" if update == "and" else "zeros"
 
+    def _scope(self, *orders: str) -> str:
+        """Options of an access, in a few kernels: any scope, and one of the orders."""
+        more = self._draft.more
+        if more.random() > 0.15:
+            return ""
+        order = more.choice(("", *orders))
+        scope = more.choice(("block", "cluster", "device", "system"))
+        return (f', order="{order}"' if order else "") + f', scope="{scope}"'
+
     def _order(self) -> str:
         """Options of an update: rarely an order or a scope."""
         draft = self._draft
         if draft.chance(0.85):
-            return ""
+            return self._scope("relaxed", "acquire", "release", "acq_rel")
         order = draft.choose("relaxed", "acquire", "release", "acq_rel")
         scope = draft.choose("", "block", "device", "system")
         return f', order="{order}"' + (f', scope="{scope}"' if scope else "")
@@ -204,9 +213,11 @@ class MemoryOperations:
         order = draft.choose("", ', order="release"', ', order="relaxed"')
         load = draft.choose("", ', order="acquire"', ', order="relaxed"')
         between = draft.choose([], [], ["tl.fence()"], ['tl.fence(scope="system")'])
+        if fence := self._scope("acquire", "release", "acq_rel"):
+            between = [f"tl.fence({fence[2:]})"]
         return [
-            f"tl.atomic_store({value}, {place}{order})",
+            f"tl.atomic_store({value}, {place}{self._scope('release') or order})",
             *between,
-            f"{found} = tl.atomic_load({place}{load})",
+            f"{found} = tl.atomic_load({place}{self._scope('acquire') or load})",
             use,
         ]

@@ -225,3 +225,23 @@ func.func @transposed_fragment(%a: tensor<32x64xf16>, %s: !s, %acc: tensor<64x64
   %1 = tile.gemm %s, %s, %acc {transpose_lhs} : !s, !s -> tensor<64x64xf32>
   return %0, %1 : tensor<64x64xf32>, tensor<64x64xf32>
 }
+
+// A role without effects keeps its warps, on which the threads of others depend.
+// CHECK-LABEL: func @empty_role
+func.func @empty_role(%a: memref<64xf32>) {
+  // CHECK: tile.specialize
+  tile.specialize {
+    // CHECK-NEXT: tile.role @load warps(2) {
+    // CHECK-NEXT: }
+    tile.role @load warps(2) {
+      %n = arith.constant 0 : index
+      %m = arith.addi %n, %n : index
+    }
+    // CHECK: tile.role @math warps(4)
+    tile.role @math warps(4) {
+      %x = tile.load %a[0] : memref<64xf32> -> tensor<64xf32>
+      tile.store %x to %a[0] : tensor<64xf32> to memref<64xf32>
+    }
+  }
+  return
+}

@@ -35,6 +35,12 @@ namespace tilews::tile {
 
 class SharedLayoutAttr;
 
+/// The warps of the roles of a block. A role writes to them, so that none is
+/// erased because its body is empty: the threads of the others would change.
+struct RoleWarps : mlir::SideEffects::Resource::Base<RoleWarps> {
+  llvm::StringRef getName() final { return "RoleWarps"; }
+};
+
 /// A box of a buffer: an offset and a static size for each dimension, such as
 /// offsets [%m, 0] and sizes [128, 64].
 struct TileRegion {

@@ -249,13 +249,16 @@ def Tile_SpecializeOp : Tile_Op<"specialize", [
   }];
 }
 
+def Tile_RoleWarps : Resource<"::tilews::tile::RoleWarps">;
+
 def Tile_RoleOp : Tile_Op<"role", [
     NoTerminator, SingleBlock, NoRegionArguments, RecursiveMemoryEffects,
-    AutomaticAllocationScope, HasParent<"::tilews::tile::SpecializeOp">]> {
+    MemoryEffects<[MemWrite<Tile_RoleWarps>]>, AutomaticAllocationScope, HasParent<"::tilews::tile::SpecializeOp">]> {
   let summary = "code of one group of warps";
   let description = [{
     Runs the body on `warps` warps. Fragments of the role are distributed over
-    its threads, and barriers in the role synchronize its threads only.
+    its threads, and barriers in the role synchronize its threads only. A role
+    whose body is empty keeps its warps.
 
     `registers` requests a number of registers for each thread: a multiple of 8
     from 24 to 256, on NVIDIA sm_90 and later. If one role has it, all roles of
