@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `tile.assert` becomes a branch to a trap. On NVIDIA the branch first reports
-// the failure to the host, then prints it by the device's printf:
+// `tile.assert` becomes a branch to a trap. The branch first reports the failure
+// to the host. Where the device has a printf, it prints it as well:
 //
 //   block (2, 0, 0): assertion failed: no root (k.py:7)
 //
@@ -102,8 +102,7 @@ struct AssertPattern : TilePattern<AssertOp> {
     Value truth = arith::ConstantOp::create(b, b.getBoolAttr(true));
     Value fails = arith::XOrIOp::create(b, condition, truth);
     createGuarded(b, fails, [&] {
-      if (getTarget().info.isNVIDIA())
-        tell(b, op, fragment ? fragment->getFailed() : Value());
+      tell(b, op, fragment ? fragment->getFailed() : Value());
       LLVM::Trap::create(b);
     });
     rewriter.eraseOp(op);

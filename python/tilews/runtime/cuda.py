@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from .._launch import Driver, LaunchFrame
-from .device_variables import DeviceVariables
+from .device_variables import DeviceVariables, describe_failed_kernel
 from .launch import Plan
 from .launch_errors import BackendError
 from .modules import CudaModule
@@ -83,12 +83,7 @@ def _check(what: str, result: tuple[Any, ...]) -> Any:
         detail = text.decode() if text else ""
         text = f"{what} failed: {status.name} {detail}".rstrip()
         if status.name.removeprefix("CUDA_ERROR_") in _FAILED_KERNEL:
-            failure = DeviceVariables.find_failure()
-            text += (
-                "; a kernel that was started before failed, and every later call fails "
-                f"with it: {failure or 'it reported no assertion that did not hold'}; "
-                "the program has to be started again"
-            )
+            text += describe_failed_kernel(DeviceVariables.find_failure())
         raise BackendError(text)
     return values[0] if values else None
 

@@ -1,4 +1,4 @@
-"""What a launch shares with a kernel on an NVIDIA GPU: lines printed, and failures.
+"""What a launch shares with a kernel on a GPU: lines printed, and failures.
 
 The compiler adds the variables to kernels that have prints or assertions
 (``lib/Conversion/Common/DeviceVariables.cpp``), and the manifest says so.
@@ -18,7 +18,31 @@ from .launch_errors import LaunchError
 _MOST_LINES = 1000
 #: A limit that no run reaches.
 _NO_LIMIT = 2**32 - 1
-_REPORT_BYTES = 16
+#: The variable with the address of the report of a failure.
+FAILURE_VARIABLE = "__tilews_failure"
+REPORT_BYTES = 16
+
+#: What the functions and flags are called in the driver of each vendor.
+_NAMES = {
+    "nvidia": {
+        "find": "cuModuleGetGlobal",
+        "allocate": "cuMemHostAlloc",
+        "map": "cuMemHostGetDevicePointer",
+        "copy": "cuMemcpyHtoD",
+        "set": "cuMemsetD32Async",
+        "free": "cuMemFreeHost",
+        "flags": "CU_MEMHOSTALLOC_PORTABLE CU_MEMHOSTALLOC_DEVICEMAP",
+    },
+    "amd": {
+        "find": "hipModuleGetGlobal",
+        "allocate": "hipHostMalloc",
+        "map": "hipHostGetDevicePointer",
+        "copy": "hipMemcpyHtoD",
+        "set": "hipMemsetD32Async",
+        # The GPU writes coherent memory while a kernel runs, not at its end.
+        "flags": "hipHostMallocPortable hipHostMallocMapped hipHostMallocCoherent",
+    },
+}
 
 
 def print_limit() -> int | None:
@@ -86,34 +110,41 @@ class DeviceVariables:
             BackendError: the driver refuses.
         """
         self._driver, self._check, self._manifest = driver, check, manifest
+        self._names = _NAMES[manifest["target"]["vendor"]]
         self._printed: int | None = None
         self._report: int | None = None
         if manifest.get("prints"):
-            self._printed = self._find(module, b"__tilews_printed")
+            self._printed = self._find(module, "__tilews_printed")
         if manifest.get("assertions"):
             self._make_report(module)
 
-    def _find(self, module: Any, name: bytes) -> int:
-        found = self._driver.cuModuleGetGlobal(module, name)
-        status, address, _ = found
-        self._check(f"finding the variable {name.decode()}", (status, address))
-        return int(address)
+    def _call(self, what: str, *arguments: Any) -> tuple[Any, ...]:
+        """The result of a function of the driver."""
+        result: tuple[Any, ...] = getattr(self._driver, self._names[what])(*arguments)
+        return result
+
+    def _get(self, what: str, *arguments: Any) -> Any:
+        """The value of a function of the driver.
+
+        Raises:
+            BackendError: the driver refuses.
+        """
+        return self._check(self._names[what], self._call(what, *arguments))
+
+    def _find(self, module: Any, name: str) -> int:
+        status, address, _ = self._call("find", module, name.encode())
+        return int(self._check(f"finding the variable {name}", (status, address)))
 
     def _make_report(self, module: Any) -> None:
         """Gives the kernel memory of the host, which can be read after a trap."""
-        driver, check = self._driver, self._check
-        address = self._find(module, b"__tilews_failure")
-        flags = driver.CU_MEMHOSTALLOC_PORTABLE | driver.CU_MEMHOSTALLOC_DEVICEMAP
-        host = int(check("cuMemHostAlloc", driver.cuMemHostAlloc(_REPORT_BYTES, flags)))
-        ctypes.memset(host, 0, _REPORT_BYTES)
-        mapped = check(
-            "cuMemHostGetDevicePointer", driver.cuMemHostGetDevicePointer(host, 0)
-        )
-        check(
-            "cuMemcpyHtoD",
-            driver.cuMemcpyHtoD(address, struct.pack("<Q", int(mapped)), 8),
-        )
-        self._report = host
+        address = self._find(module, FAILURE_VARIABLE)
+        flags = self._names["flags"].split()
+        flag = sum(getattr(self._driver, each) for each in flags)
+        host = self._get("allocate", REPORT_BYTES, flag)
+        ctypes.memset(int(host), 0, REPORT_BYTES)
+        mapped = self._get("map", host, 0)
+        self._get("copy", address, struct.pack("<Q", int(mapped)), 8)
+        self._report = int(host)
         self._reporting.append(self)
 
     @property
@@ -133,17 +164,18 @@ class DeviceVariables:
         limit = print_limit()
         words = (0, _NO_LIMIT if limit is None else min(limit, _NO_LIMIT))
         for place, word in enumerate(words):
-            address = self._printed + 4 * place
-            self._check(
-                "cuMemsetD32Async",
-                self._driver.cuMemsetD32Async(address, word, 1, stream),
-            )
+            self._get("set", self._printed + 4 * place, word, 1, stream)
 
     def free(self) -> None:
-        """Frees the memory of the host; the module has been unloaded."""
+        """Frees the memory of the host; the module has been unloaded.
+
+        HIP would wait for all kernels of the device, which breaks captures in other
+        threads. So there a page stays for each kernel.
+        """
         if self._report is not None:
             self._reporting.remove(self)
-            self._driver.cuMemFreeHost(self._report)
+            if "free" in self._names:
+                self._call("free", self._report)
             self._report = None
 
     @classmethod
@@ -152,7 +184,20 @@ class DeviceVariables:
         for variables in tuple(cls._reporting):
             if variables._report is None:  # Another thread has freed it.
                 continue
-            report = ctypes.string_at(variables._report, _REPORT_BYTES)
+            report = ctypes.string_at(variables._report, REPORT_BYTES)
             if text := describe_failure(variables._manifest, report):
                 return text
         return None
+
+
+def describe_failed_kernel(failure: str | None) -> str:
+    """The end of an error of a driver that a kernel caused while it ran.
+
+    Args:
+        failure: of an assertion; None if none was reported.
+    """
+    return (
+        "; a kernel that was started before failed, and every later call fails "
+        f"with it: {failure or 'it reported no assertion that did not hold'}; "
+        "the program has to be started again"
+    )

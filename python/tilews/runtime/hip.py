@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from .device_variables import DeviceVariables, describe_failed_kernel
 from .launch import Plan
 from .launch_errors import BackendError
 from .modules import HipModule
@@ -33,6 +34,13 @@ def _runtime() -> Any:
     return hip
 
 
+#: Errors of the runtime that a kernel causes while it runs.
+_FAILED_KERNEL = (
+    *("hipErrorAssert", "hipErrorIllegalAddress", "hipErrorLaunchFailure"),
+    *("hipErrorLaunchTimeOut", "hipErrorPriorLaunchFailure"),
+)
+
+
 def _check(what: str, result: tuple[Any, ...]) -> Any:
     """The value of a call to the runtime.
 
@@ -41,7 +49,11 @@ def _check(what: str, result: tuple[Any, ...]) -> Any:
     """
     status, *values = result
     if status != 0:
-        raise BackendError(f"{what} failed: {status.name}")
+        text = f"{what} failed: {status.name}"
+        failure = DeviceVariables.find_failure()
+        if failure or status.name in _FAILED_KERNEL:
+            text += describe_failed_kernel(failure)
+        raise BackendError(text)
     return values[0] if values else None
 
 

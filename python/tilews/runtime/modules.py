@@ -59,6 +59,7 @@ class _OnAmd:
     #: The runtime reads this memory as long as the module is loaded.
     image: bytes
     handle: Any = None
+    variables: DeviceVariables | None = None
 
     def unload(self) -> None:
         """Unloads the module; the runtime keeps the code of kernels that still run.
@@ -66,7 +67,9 @@ class _OnAmd:
         It does so whatever device is the current one, and while streams are captured.
         An error of an earlier launch is reported by the next call that a user makes.
         """
-        self.runtime.hipModuleUnload(self.handle)
+        (failed,) = self.runtime.hipModuleUnload(self.handle)
+        if failed == 0 and self.variables is not None:
+            self.variables.free()
 
 
 #: Modules whose kernels are garbage.
@@ -217,13 +220,15 @@ class HipModule(_LoadedModule):
             BackendError: the runtime refuses.
         """
         self._runtime = runtime
+        left = _OnAmd(runtime, image)
         super().__init__(
             check,
             manifest,
-            _OnAmd(runtime, image),
+            left,
             lambda: runtime.hipModuleLoadData(image),
             runtime.hipModuleGetFunction,
         )
+        left.variables = DeviceVariables(runtime, check, left.handle, manifest)
 
     def _is_captured(self, stream: int) -> bool:
         status, found = self._runtime.hipStreamIsCapturing(stream)

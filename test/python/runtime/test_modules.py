@@ -1,5 +1,6 @@
 """Modules of garbage are unloaded: drivers that are not there."""
 
+import ctypes
 import gc
 import subprocess
 import sys
@@ -7,11 +8,10 @@ import textwrap
 import threading
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from support.launches import FakeArray, buffer, make_manifest
-from tilews.runtime import BackendError, LoadedKernel, arrays, cuda, hip, modules
+from support.launches import FakeArray, HipArray, buffer, make_manifest
+from tilews.runtime import BackendError, LoadedKernel, cuda, hip, modules
 from tilews.runtime.device_variables import DeviceVariables
 
 CONTEXT, OTHER_CONTEXT = 11, 22
@@ -113,10 +113,12 @@ class ModuleDriver:
 class HipRuntime:
     """Knows what is loaded, and refuses what HIP refuses."""
 
+    hipHostMallocPortable, hipHostMallocMapped, hipHostMallocCoherent = 1, 2, 4
     hipStreamCaptureStatus = SimpleNamespace(hipStreamCaptureStatusNone=0)
 
     def __init__(self):
         self.loaded = {}
+        self.unload_status = 0
         self.missing = b"missing"
 
     def hipSetDevice(self, device):
@@ -134,7 +136,22 @@ class HipRuntime:
             else (0, f"{module}.{name}")
         )
 
+    def hipModuleGetGlobal(self, module, name):
+        return 0, 4096, 8
+
+    def hipHostMalloc(self, size, flags):
+        self.memory = ctypes.create_string_buffer(size)
+        return 0, ctypes.addressof(self.memory)
+
+    def hipHostGetDevicePointer(self, host, flags):
+        return 0, host
+
+    def hipMemcpyHtoD(self, address, data, size):
+        return (0,)
+
     def hipModuleUnload(self, handle):
+        if self.unload_status:
+            return (self.unload_status,)
         assert self.loaded.pop(handle)
         return (0,)
 
@@ -164,21 +181,6 @@ def driver(monkeypatch, unused):
     return driver
 
 
-class HipArray:
-    """An array that says it is on an AMD GPU."""
-
-    ROCM = 10  # DLPack's number.
-
-    def __dlpack_device__(self):
-        return self.ROCM, 0
-
-    def __dlpack__(self, stream):
-        capsule = np.zeros((256, 64), np.float16).__dlpack__()
-        address = arrays._capsule_pointer(capsule, b"dltensor")
-        arrays._DLTensor.from_address(address).device_type = self.ROCM
-        return capsule
-
-
 class OnGpu:
     """A GPU of a vendor, with a driver that is not there."""
 
@@ -188,8 +190,8 @@ class OnGpu:
         self.array = FakeArray() if vendor == "nvidia" else HipArray()
         self.target = {"chip": "c", "vendor": vendor, "warp_size": 32}
 
-    def launched(self, stream=0):
-        manifest = make_manifest([buffer("A")], target=self.target)
+    def launched(self, stream=0, **options):
+        manifest = make_manifest([buffer("A")], target=self.target, **options)
         kernel = LoadedKernel(manifest, b"image")
         kernel(self.array, stream=stream)
         return kernel
@@ -275,14 +277,15 @@ def test_a_module_without_the_kernel_is_unloaded(gpu):
 
 
 @pytest.mark.parametrize("status", [0, 719])
-def test_reports_live_as_long_as_their_module(driver, status):
-    launched(assertions=[{"message": "x"}])
+def test_reports_live_as_long_as_their_module(gpu, status):
+    gpu.launched(assertions=[{"message": "x"}])
     gc.collect()
     assert len(DeviceVariables._reporting) == 1  # It can still run, and fail.
-    driver.unload_status = status
+    gpu.driver.unload_status = status
     modules.unload_unused()
-    assert len(DeviceVariables._reporting) == len(driver.loaded) == (status != 0)
-    assert len(driver.freed) == (status == 0)
+    assert len(DeviceVariables._reporting) == len(gpu.loaded) == (status != 0)
+    if isinstance(gpu.driver, ModuleDriver):
+        assert len(gpu.driver.freed) == (status == 0)
 
 
 def test_threads_unload_each_module_once(driver):

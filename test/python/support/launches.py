@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from tilews.runtime import arrays
 from tilews.runtime.launch import Launcher
 
 
@@ -104,6 +107,26 @@ class FakeArray:
             "version": 3,
             **self.more,
         }
+
+
+class HipArray:
+    """An array that says it is on an AMD GPU, with elements in memory of the host."""
+
+    ROCM = 10  # DLPack's number.
+
+    def __init__(self, elements=None):
+        if elements is None:
+            elements = np.zeros((256, 64), np.float16)
+        self.elements = elements
+
+    def __dlpack_device__(self):
+        return self.ROCM, 0
+
+    def __dlpack__(self, stream):
+        capsule = self.elements.__dlpack__()
+        address = arrays._capsule_pointer(capsule, b"dltensor")
+        arrays._DLTensor.from_address(address).device_type = self.ROCM
+        return capsule
 
 
 def prepare(manifest, *args, grid=None):

@@ -72,9 +72,13 @@ def _place() -> str:
 def device_assert(condition: Any, message: str = "assertion failed") -> None:
     """Stops the kernel unless a condition holds.
 
+    An error has the message, the line of the kernel and the block: that of the
+    interpreter or of ``run="sim"`` at once, that of a GPU with the next launch. NVIDIA
+    GPUs also print them. Where HIP ends the process instead, the text is lost.
+
     Args:
         condition: a scalar, or a fragment, all elements of which have to be true.
-        message: printed with the failure and the line of the kernel.
+        message: what the error says.
 
     Raises:
         LanguageError: `condition` is neither, or `message` is no text.

@@ -5,7 +5,13 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+import numpy as np
+
 from .disassembly import MachineError, MachineInstruction, disassemble, parse
+
+_SHT_PROGBITS, _SHT_NOBITS, _SHT_DYNSYM = 1, 8, 11
+_SHF_WRITE, _SHF_ALLOC, _SHF_EXECINSTR = 1, 2, 4
+_STT_OBJECT = 1
 
 
 @dataclass
@@ -24,8 +30,8 @@ class KernelDescriptor:
 class CodeObject:
     """A loaded code object.
 
-    Attributes: `chip`, `kernels` (by name), `instructions` (by address) and
-    `lanes`, the wave's size.
+    Attributes: `chip`, `kernels` (by name), `instructions` (by address),
+    `variables` (the address of each, by name) and `lanes`, the wave's size.
     """
 
     def __init__(self, image: bytes) -> None:
@@ -39,6 +45,7 @@ class CodeObject:
         self.generation = 9 if self.chip.startswith("gfx9") else int(self.chip[3:5])
         self.lanes = 64 if self.generation == 9 else 32
         self.kernels: dict[str, KernelDescriptor] = {}
+        self.variables: dict[str, int] = {}
         sections = self._read_sections()
         self._read_symbols(sections)
         self.instructions: dict[int, MachineInstruction] = {}
@@ -57,21 +64,41 @@ class CodeObject:
 
     def _read_symbols(self, sections: list[tuple[int, ...]]) -> None:
         for _, kind, _, _, start, size, link, _, _, step in sections:
-            if kind != 11:  # SHT_DYNSYM
+            if kind != _SHT_DYNSYM:
                 continue
             names = sections[link][4]
             for at in range(start, start + size, step):
-                name, _, _, _, value, _ = struct.unpack_from("<IBBHQQ", self.image, at)
+                name, info, _, _, value, _ = struct.unpack_from(
+                    "<IBBHQQ", self.image, at
+                )
                 end = self.image.index(b"\0", names + name)
                 symbol = self.image[names + name : end].decode()
                 if symbol.endswith(".kd"):
                     place = self._get_offset(value, sections)
                     self.kernels[symbol[:-3]] = self._read_descriptor(place, value)
+                elif info & 15 == _STT_OBJECT:
+                    self.variables[symbol] = value
+
+    def load_data(self) -> list[tuple[int, np.ndarray]]:
+        """What a loader puts into memory besides the code: addresses and contents."""
+        data = []
+        for _, kind, flags, start, offset, size, *_ in self._read_sections():
+            if not flags & _SHF_ALLOC or flags & _SHF_EXECINSTR or not size:
+                continue
+            if kind == _SHT_NOBITS:
+                content = np.zeros(size, np.uint8)
+            elif kind == _SHT_PROGBITS:
+                content = np.frombuffer(self.image, np.uint8, size, offset).copy()
+            else:
+                continue
+            content.flags.writeable = bool(flags & _SHF_WRITE)
+            data.append((start, content))
+        return data
 
     @staticmethod
     def _get_offset(address: int, sections: list[tuple[int, ...]]) -> int:
         for _, kind, _, start, offset, size, *_ in sections:
-            if kind == 1 and start <= address < start + size:
+            if kind == _SHT_PROGBITS and start <= address < start + size:
                 return offset + address - start
         raise MachineError(f"no section holds address {address:#x}")
 

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.arrays import describe
+from ...runtime.device_variables import (
+    FAILURE_VARIABLE,
+    REPORT_BYTES,
+    describe_failure,
+)
 from ...runtime.launch import Launcher, get_span
 from .cycle_model import get_times
-from .machine import Simulator
+from .machine import KernelTrap, Simulator
 from .memory import HostMemory
 from .recording import Recording
 
@@ -90,17 +95,25 @@ def _start(
     plan = Launcher(manifest, "cpu").prepare(arguments, grid)
     if only and not all(0 <= i < n for i, n in zip(only, plan.grid, strict=True)):
         raise ValueError(f"the grid {plan.grid} has no block {only}")
-    simulator.launch(
-        manifest["kernel"],
-        plan.grid,
-        manifest["block"][0],
-        [
-            _get_value(parameter, plan.values[slot], arguments)
-            for slot, parameter in enumerate(manifest["parameters"])
-        ],
-        manifest["shared_bytes"],
-        only and [only],
-    )
+    report = np.zeros(REPORT_BYTES, np.uint8)
+    if manifest.get("assertions"):
+        simulator.share(FAILURE_VARIABLE, report)
+    try:
+        simulator.launch(
+            manifest["kernel"],
+            plan.grid,
+            manifest["block"][0],
+            [
+                _get_value(parameter, plan.values[slot], arguments)
+                for slot, parameter in enumerate(manifest["parameters"])
+            ],
+            manifest["shared_bytes"],
+            only and [only],
+        )
+    except KernelTrap:
+        if text := describe_failure(manifest, report.tobytes()):
+            raise KernelTrap(text) from None
+        raise
 
 
 def _get_value(parameter: dict[str, Any], bits: int, arguments: Sequence[Any]) -> Any:

@@ -37,7 +37,7 @@ _IGNORED = re.compile(
     r"s_nop|s_sleep|s_setprio|s_delay_alu|s_clause|s_code_end|s_sendmsg|s_inst_prefetch"
     r"|s_set_inst_prefetch_distance|s_waitcnt_depctr|s_wait_alu|s_denorm_mode"
     r"|s_setreg_imm32_b32|s_version|s_wait_idle"
-    r"|buffer_gl0_inv|buffer_gl1_inv|buffer_inv|buffer_wbl2|buffer_wbinvl1|buffer_wbinvl1_vol|global_inv|global_wb"
+    r"|buffer_gl0_inv|buffer_gl1_inv|buffer_inv|buffer_invl2|buffer_wbl2|buffer_wbinvl1|buffer_wbinvl1_vol|global_inv|global_wb"
 )
 
 _COUNTERS = {
@@ -53,6 +53,8 @@ _COUNTERS = {
 
 #: Bytes of the arguments that the runtime adds (LLVM, "Code Object V5").
 _HIDDEN_BYTES = 256
+#: The first address of what launches share, below those of buffers.
+_SHARED_REGION = 0x7E00_0000_0000
 #: Instructions of a block until others run.
 _SLICE = 4_000
 #: The most blocks that run at the same time.
@@ -144,6 +146,7 @@ class Simulator:
         self.policy = policy
         code = self.code
         self.memory = GlobalMemory()
+        self.memory.regions.extend(code.load_data())
         self.memory_compiler = MemoryCompiler(
             code.chip, code.lanes, code.generation, self.memory
         )
@@ -160,6 +163,18 @@ class Simulator:
         self.recording: Recording | None = None
         #: Names of the instructions that were executed.
         self.executed: set[str] = set()
+
+    def share(self, variable: str, data: np.ndarray) -> None:
+        """Stores the address of memory that all launches share in a variable.
+
+        Args:
+            variable: its name in the code object.
+            data: the memory, as bytes.
+        """
+        address = _SHARED_REGION + (len(self.memory.regions) << 32)
+        self.memory.regions.append((address, data))
+        place = np.array([self.code.variables[variable]], np.uint64)
+        self.memory.store(place, np.array([[address]], np.uint64).view(np.uint8))
 
     def launch(
         self,

@@ -49,10 +49,15 @@ class GlobalMemory:
     """Buffers at addresses far apart; accesses between them are refused.
 
     Accesses need no alignment (LLVM, "unaligned-access-mode").
+
+    Attributes:
+        buffers: those of a launch.
+        regions: the addresses and bytes of what stays there for all launches.
     """
 
     def __init__(self) -> None:
         self.buffers: list[np.ndarray] = []
+        self.regions: list[tuple[int, np.ndarray]] = []
 
     def add(self, data: np.ndarray) -> int:
         """Maps a flat uint8 array and returns its address."""
@@ -61,6 +66,10 @@ class GlobalMemory:
 
     def _find(self, addresses: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
         """The buffer that holds all addresses, and their offsets in it."""
+        for start, region in self.regions:
+            offsets = addresses.astype(np.int64) - start
+            if offsets.min() >= 0 and offsets.max() + size <= len(region):
+                return region, offsets
         if addresses[0] < _BASE:
             raise MachineError(f"access to {int(addresses[0]):#x}, no buffer")
         index = int(addresses[0] - np.uint64(_BASE)) // _SPACING
@@ -91,8 +100,9 @@ class GlobalMemory:
         buffer[offsets[:, None] + np.arange(data.shape[1])] = data
 
     def copy(self) -> list[np.ndarray]:
-        """What the buffers hold that can change."""
-        return [buffer.copy() for buffer in self.buffers if buffer.flags.writeable]
+        """What the memory holds that can change."""
+        known = [*self.buffers, *(region for _, region in self.regions)]
+        return [each.copy() for each in known if each.flags.writeable]
 
     def equals(self, copied: list[np.ndarray]) -> bool:
         return all(map(np.array_equal, self.copy(), copied))

@@ -128,6 +128,8 @@ class Operand:
             self.negate, text = True, text[1:]
         if text.startswith("|") and text.endswith("|"):
             self.absolute, text = True, text[1:-1]
+        if text.startswith("lit(") and text.endswith(")"):
+            text = text[4:-1]  # a literal of a number that needs none
         self.bank, self.first, self.count = "", 0, 0
         self.high = False
         self.constant: str | None = None

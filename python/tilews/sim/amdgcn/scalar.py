@@ -75,6 +75,8 @@ class ScalarCompiler:
         if name.startswith("s_cbranch_") or name == "s_branch":
             return self._branch(inst)
         operands = [Operand(text) for text in inst.operands]
+        if name == "s_getpc_b64":
+            return self._get_pc(operands)
         if re.fullmatch(r"s_(mov|cmov|movk)_[bi]\d+", name):
             return self._move(inst, operands)
         if match := re.fullmatch(r"s_cmpk?_(\w\w)_([iu])(32|64)", name):
@@ -92,6 +94,11 @@ class ScalarCompiler:
             if step:
                 return step
         return self._arithmetic(inst, operands)
+
+    def _get_pc(self, operands: list[Operand]) -> Step:
+        """Reads the address of the next instruction."""
+        write = self._write(operands[0], 64)
+        return lambda wave: write(wave, wave.pc)
 
     # --------------------------------------------------------------- branches
 

@@ -5,12 +5,12 @@
 // assertion is reported, and traps.
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK: llvm.mlir.global internal constant @tile_format{{.*}}("block (%d, %d, %d): assertion failed: not ok\0A\00")
-  // CHECK: llvm.mlir.global external @__tilews_failure(0 : i64) {{.*}}assertions = [{message = "not ok"}], externally_initialized
+  // CHECK: llvm.mlir.global external protected @__tilews_failure(0 : i64) {{.*}}assertions = [{message = "not ok"}], externally_initialized
   // CHECK: llvm.mlir.global internal constant @tile_format{{.*}}("... and more; TILEWS_PRINT_LINES=0 prints all that kernels print\0A\00")
   // CHECK: llvm.mlir.global internal constant @tile_format{{.*}}("block (%d, %d, %d): row %% (%d, %d:%d) %12g %12g %12g %12g %12g %12g %12g %12g\0A\00")
   // CHECK-NOT: llvm.mlir.global internal constant
   // CHECK: llvm.func @vprintf(!llvm.ptr, !llvm.ptr) -> i32
-  // CHECK: llvm.mlir.global external @__tilews_printed(dense<[0, 1000]> : tensor<2xi32>)
+  // CHECK: llvm.mlir.global external protected @__tilews_printed(dense<[0, 1000]> : tensor<2xi32>)
   // CHECK-LABEL: llvm.func @debug
   // The arguments of all lines are in one place of the stack.
   // CHECK: llvm.alloca %{{.*}} x !llvm.struct<(i32, i32, i32, i32, i32, i32, f64, f64, f64, f64, f64, f64, f64, f64)>

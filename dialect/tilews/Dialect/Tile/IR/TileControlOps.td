@@ -99,6 +99,12 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let description = [{
     `condition` is an i1, or a fragment of i1 whose elements must all be true.
 
+    A thread whose condition is false reports the failure to the host and traps,
+    which ends the kernel. The report has the number of the assertion, which the
+    launch manifest maps to `message`, the block and the element. On NVIDIA GPUs
+    the thread also prints `message` and the block. The interpreter stops with an
+    error.
+
     ```mlir
     tile.assert %ok, "index out of range" : i1
     ```
