@@ -26,10 +26,11 @@ def rule(function: Rule) -> Rule:
 
 def original_of(mutant: Mutant) -> ir.Module:
     """A copy of the module that a mutant was made of, in the mutant's context."""
-    return ir.Module.parse(_original_text(mutant), context=mutant.module.context)
+    return ir.Module.parse(original_text(mutant), context=mutant.module.context)
 
 
-def _original_text(mutant: Mutant) -> str:
+def original_text(mutant: Mutant) -> str:
+    """The text of the module that a mutant was made of."""
     return str(list(_edits.ancestors(mutant.op))[-1])
 
 
@@ -43,7 +44,7 @@ def same_program(mutant: Mutant) -> bool:
     in kernels without roles, and of equal values with different names. Premise for all
     mutants of such kernels: executed literally, their transactions terminate.
     """
-    expected = program_of_text(_original_text(mutant), mutant.module.context)
+    expected = program_of_text(original_text(mutant), mutant.module.context)
     return expected is not None and expected == program(mutant.module)
 
 
