@@ -50,6 +50,10 @@ EQUIVALENT = [
     # The fence is lost before updates of global memory, which no copy reads.
     ("lit-peeled sm_90a", "move-out:proxy_fence-57.0", FENCED),
     ("lit-one_role sm_90a", "drop:barrier-17.0", WAITED),
+    # A role of one warp, which only copies.
+    ("lit-shared_copies sm_90a", "move-out:barrier-32.1", WAITED),
+    # Only one phase completes.
+    ("lit-shared_atomics sm_90a", "duplicate:mbarrier_wait-26.0", "twice-is-once"),
     (
         "lit-single_use sm_90a",
         "drop:mbarrier_arrive-14.0 move-later:mbarrier_wait-16.1",
@@ -86,6 +90,18 @@ TOGETHER = [
         "lit-shared_mask sm_80",
         "step:addi-20.0 constant-cursor:slot-33.0",
         "one-slot-is-enough",
+    ),
+    # With two slots, the one after the next is the slot itself.
+    ("copied_sequences sm_90a", "slot:copy-51.0 slot:copy-55.0", "same-program"),
+    (
+        "lit-cp_async_arrivals sm_90a",
+        "slot:mbarrier_arrive-21.0 slot:mbarrier_wait-37.1",
+        "slots-are-renamed",
+    ),
+    (
+        "lit-mask_ahead sm_80",
+        "move-in:commit_group-26.1 duplicate:commit_group-42.0",
+        "all-groups-together",
     ),
     ("lit-copy_groups sm_80", "slot:slot-26.0 restart:for-21.0", "numbers-agree"),
     ("view-parts sm_90a", "trip-count:for-49.0 trip-count:for-19.0", "adds-only-zeros"),

@@ -223,6 +223,12 @@ def _more_or_earlier_groups(mutant: Mutant) -> bool:
     op = mutant.op
     if op.name != "tile.commit_group" or _protocol.role_of(op) is not None:
         return False
+    return waits_cover_as_much(mutant)
+
+
+def waits_cover_as_much(mutant: Mutant) -> bool:
+    """Whether the waits for groups of a mutant cover all copies that they covered."""
+    op = mutant.op
     name = _edits.kernel_of(op).attributes["sym_name"]
     return any(
         are_waited_for(_edits.kernel_of(op), each)

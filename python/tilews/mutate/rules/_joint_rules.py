@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ... import ir
 from ...passmanager import PassManager
-from .. import _edits
+from .. import _edits, _protocol
 from .._canonical import program
 from .._mutants import Mutant
-from ._barrier_rules import orders_accesses, orders_signals
+from ._barrier_rules import orders_accesses, orders_signals, waits_cover_as_much
 from ._channel_rules import original_text, same_program
 from ._one_slot import fills_before_reads
 from ._paths import back_to_last
@@ -52,18 +52,40 @@ def _all_barriers_together(edits: Sequence[Mutant]) -> bool:
 
 
 @joint_rule
+def _all_groups_together(edits: Sequence[Mutant]) -> bool:
+    """The waits for groups of copies wait for all copies that they waited for.
+
+    Each edit changes where a group is closed, and `more-or-earlier-groups` holds for
+    the result.
+    """
+    op = edits[0].op
+    if any(each.op.name != "tile.commit_group" for each in edits):
+        return False
+    merged = dataclasses.replace(edits[0], module=edits[-1].module)
+    return _protocol.role_of(op) is None and waits_cover_as_much(merged)
+
+
+@joint_rule
 def _slots_are_renamed(edits: Sequence[Mutant]) -> bool:
     """All arrivals and waits at an mbarrier use other slots, the same for the same.
 
     All slots of an mbarrier are initialized alike, so their numbers do not matter.
-    Premises: each edit changes the slot of an operation on the same mbarrier; constants
-    determine the slot of each operation on it; no two slots of the original have become
-    one.
+    Premises: each edit changes the slot of an operation on the same mbarrier. Constants
+    determine the slot of each operation on it, and no two slots of the original have
+    become one. Or all operations on it were changed, each once, by equally many slots.
     """
     places = {_place_of(each) for each in edits}
     if len(places) != 1 or None in places:
         return False
     (place,) = places
+    users = [
+        use.owner.operation for use in _barrier_at(_original_of(edits), place).uses
+    ]
+    depth = _edits.depth(edits[0].op.operands[0].type)
+    # The first variant uses the next slot, the second one the previous slot.
+    steps = {(1 - 2 * each.variant) % depth for each in edits}
+    if len(steps) == 1 and len(users) == len(edits) and _are_distinct(edits):
+        return True
     kernels = _original_of(edits), edits[-1].module
     before, after = (_slots_at(each, place) for each in kernels)
     pairs = set(zip(before, after, strict=True))
@@ -88,9 +110,26 @@ def _all_barriers(root: ir.Operation) -> Iterator[ir.Value]:
             yield each.results[0]
 
 
+def _barrier_at(module: ir.Module, place: int | None) -> ir.Value:
+    return list(_all_barriers(module.operation))[place or 0]
+
+
+def _are_distinct(edits: Sequence[Mutant]) -> bool:
+    """Whether edits change different operations on the same mbarrier."""
+    numbers = []
+    for each in edits:
+        uses = [
+            op
+            for op in _edits.walk(_edits.kernel_of(each.op))
+            if each.op.operands[0] in list(op.operands)
+        ]
+        numbers.append(uses.index(each.op))
+    return len(set(numbers)) == len(edits)
+
+
 def _slots_at(module: ir.Module, place: int | None) -> list[int | None]:
     """The slots that the uses of an mbarrier name; None where it is no constant."""
-    barrier = list(_all_barriers(module.operation))[place or 0]
+    barrier = _barrier_at(module, place)
     return [
         _edits.number_of(each.operands[number + 1])
         for each in _edits.walk(module.operation)

@@ -130,19 +130,26 @@ def _every_thread_has_waited(mutant: Mutant) -> bool:
 
     Each thread waits for the fill of a slot itself. So a barrier between the wait and
     the reads adds nothing, unless a signal before the next barrier may need to know
-    that all threads have waited. Premises: the changed operation is a `tile.barrier`
-    that neither fences nor drains, and it was removed or moved within its block. On all
-    paths back to the last barrier there are only pure operations, waits for mbarriers,
-    arrivals, TMA copies that report to an mbarrier, and atomic updates of memory that
-    no other operation accesses. On all paths up to the next barrier there are no
-    signals and no copies.
+    that all threads have waited. The lanes of one warp wait together. Premises: the
+    changed operation is a `tile.barrier` that neither fences nor drains. It was
+    removed, or moved within its block or out of a loop. On all paths back to the last
+    barrier there are only pure operations, waits for mbarriers, arrivals, TMA copies
+    that report to an mbarrier, and atomic updates of memory that no other operation
+    accesses. On all paths up to the next barrier there are no signals and no copies, or
+    the role has one warp.
     """
     op = mutant.op
     if op.name != "tile.barrier" or drains_or_fences(op):
         return False
-    if mutant.mutation not in ("drop", "move-earlier", "move-later"):
+    is_out = mutant.mutation == "move-out" and _edits.parent(op).name == "scf.for"
+    if not is_out and mutant.mutation not in ("drop", "move-earlier", "move-later"):
         return False
-    return all(map(_only_waits, back_to_last(is_barrier, op))) and not any(
+    if not all(map(_only_waits, back_to_last(is_barrier, op))):
+        return False
+    role = _protocol.role_of(op)
+    if role is not None and ir.IntegerAttr(role.attributes["warps"]).value == 1:
+        return True
+    return not any(
         each.name in SIGNALING or each.name in ("scf.while", "tile.copy")
         for each in up_to_next(is_barrier, op)
     )
