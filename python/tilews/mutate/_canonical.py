@@ -75,11 +75,46 @@ def program(module: ir.Module) -> str | None:
 def program_of_text(text: str, context: ir.Context) -> str | None:
     """:func:`program` of a module in text form, cached."""
     module = ir.Module.parse(text, context=context)
+    _drop_rotations(module)
     try:
         _get_passes(context).run(module.operation)
     except ir.MLIRError:
         return None
     return _CanonicalText(module).text
+
+
+def _drop_rotations(module: ir.Module) -> None:
+    """Lets operations use a slot or cursor that others only move on to itself again.
+
+    With two slots, (s + 1) % 2 + 1, modulo 2, is the slot s. A cursor has two phases,
+    so that it is the same one after each slot twice.
+    """
+    for op in _edits.walk(module.operation):
+        found = _edits.slot_of(op)
+        if found is None or op.name == "tile.advance":
+            continue
+        place, depth = found
+        value, steps = op.operands[place], 0
+        is_cursor = _edits.is_cursor(value.type)
+        period = 2 * depth if is_cursor else depth
+        while (moved := _moved(value, depth)) is not None:
+            value, steps = moved[0], steps + moved[1]
+            if steps % period == 0:
+                op.operands[place] = value
+
+
+def _moved(value: ir.Value, depth: int) -> tuple[ir.Value, int] | None:
+    """What a slot or cursor was before it moved on, and how far it moved."""
+    op = _edits.defining(value)
+    if op is None or op.name == "tile.advance":
+        return None if op is None else (op.operands[0], 1)
+    if op.name != "arith.remui" or _edits.number_of(op.operands[1]) != depth:
+        return None
+    total = _edits.defining(op.operands[0])
+    if total is None or total.name != "arith.addi":
+        return None
+    step = _edits.number_of(total.operands[1])
+    return None if step is None else (total.operands[0], step)
 
 
 @functools.lru_cache(maxsize=512)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator
 
 from .. import ir
 
@@ -125,6 +126,30 @@ def defining(value: ir.Value) -> ir.Operation | None:
     """The operation whose result `value` is; None for arguments of blocks."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def number_of(value: ir.Value) -> int | None:
+    """The integer that constants determine; None if others determine `value`, too."""
+    maker = defining(value)
+    if maker is None:
+        return None
+    if maker.name == "arith.constant":
+        attribute = maker.attributes["value"]
+        return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
+    compute = _COMPUTE.get(maker.name)
+    parts = [number_of(each) for each in maker.operands]
+    if compute is None or None in parts or (compute is operator.mod and not parts[1]):
+        return None
+    return compute(*parts)
+
+
+#: What :func:`number_of` computes.
+_COMPUTE: dict[str, Callable[..., int]] = {
+    "arith.addi": operator.add,
+    "arith.muli": operator.mul,
+    "arith.remui": operator.mod,
+    "arith.subi": operator.sub,
+}
 
 
 def is_defined_in(value: ir.Value, op: ir.Operation) -> bool:

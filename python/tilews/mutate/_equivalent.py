@@ -14,7 +14,7 @@ from .. import ir
 from . import _edits, _protocol
 from ._mutants import Mutant
 from ._order import Order
-from .rules import RULES, original_of, same_program
+from .rules import JOINT_RULES, RULES, original_of
 
 
 class Runs(Protocol):
@@ -32,30 +32,33 @@ def argue(edits: Sequence[Mutant], runs: Runs) -> str | None:
 
     Args:
         edits: The mutant, edit by edit: each is a mutant of the one before it, the
-            first one of the original. Several edits are equivalent if each is covered
-            by a rule, or does nothing together with the next ones. The rule is that of
-            the last one.
+            first one of the original. Several edits are equivalent if a rule covers
+            each of them, alone or together with the next ones. The rule is that of the
+            last one.
         runs: The runs that rules look at.
     """
     found: str | None = None
     start = 0
     while start < len(edits):
-        # Up to here, edits undo what others did.
-        ends = range(len(edits), start + 1, -1)
-        end = next((n for n in ends if _is_undone(edits[start:n])), start)
-        if end > start:
-            found = "same-program" if _terminates(edits[end - 1], runs) else None
+        for end in range(len(edits), start, -1):
+            found = _argue_together(edits[start:end], runs)
+            if found is not None:
+                break
         else:
-            found, end = _argue(edits[start], runs), start + 1
-        if found is None:
             return None
         start = end
     return found
 
 
-def _is_undone(edits: Sequence[Mutant]) -> bool:
-    """Whether several edits do nothing together."""
-    return same_program(dataclasses.replace(edits[0], module=edits[-1].module))
+def _argue_together(edits: Sequence[Mutant], runs: Runs) -> str | None:
+    """The name of the rule by which edits of a right module keep it right together."""
+    if len(edits) == 1 and (found := _argue(edits[0], runs)) is not None:
+        return found
+    found = next((name for name, rule in JOINT_RULES.items() if rule(edits)), None)
+    if found is None and len(edits) > 1:
+        of_runs = JOINT_RULES_OF_RUNS.items()
+        found = next((name for name, rule in of_runs if rule(edits, runs.orders)), None)
+    return found if found is not None and _terminates(edits[-1], runs) else None
 
 
 def _argue(mutant: Mutant, runs: Runs) -> str | None:
@@ -172,6 +175,30 @@ def copied_for_nothing(mutant: Mutant, orders: Orders) -> bool:
     )
 
 
+def numbers_agree(edits: Sequence[Mutant], orders: Orders) -> bool:
+    """Slot numbers differ, and each operation uses the same slot.
+
+    For example, a loop starts with another number, to which its body adds one more. As
+    for `number-is-not-used`, original and mutant do the same accesses, to the same
+    bytes, in the same order, and complete them at the same places. Premises: the kernel
+    has no roles and no `scf.while`. Each edit changes the slot of an operation, a
+    choice of a slot, or the number that a loop starts with. All guards depend on
+    numbers of iterations and extents alone. All launches were compared.
+    """
+    if any(each.mutation not in ("restart", "select", "slot") for each in edits):
+        return False
+    inside = _edits.walk(_edits.kernel_of(edits[0].op))
+    if any(each.name in ("scf.while", "tile.role") for each in inside):
+        return False
+    guards = [each.operands[0] for each in inside if each.name == "scf.if"]
+    if not all(map(_is_of_numbers, guards)):
+        return False
+    pairs = _compare(
+        dataclasses.replace(edits[0], module=edits[-1].module), None, orders
+    )
+    return pairs is not None and all(one == other for one, other in pairs)
+
+
 def _is_guarded_now(mutant: Mutant) -> bool:
     """Whether the operation was moved into a guard that launches may not cover."""
     if mutant.mutation != "move-in":
@@ -211,4 +238,7 @@ RULES_OF_RUNS: dict[str, Callable[[Mutant, Orders], bool]] = {
     "order-is-kept": order_is_kept,
     "number-is-not-used": number_is_not_used,
     "copied-for-nothing": copied_for_nothing,
+}
+JOINT_RULES_OF_RUNS: dict[str, Callable[[Sequence[Mutant], Orders], bool]] = {
+    "numbers-agree": numbers_agree,
 }

@@ -362,15 +362,15 @@ def finds_a_free_slot(op: ir.Operation) -> bool:
 def is_ordered_by_channels(op: ir.Operation) -> bool:
     """Whether no barrier is needed for the memory accesses of `op`, in a role.
 
-    That holds if `op` only reads slots and stores to global memory that no other
-    operation accesses. A scalar is always stored by the same thread.
+    That holds if `op` only reads slots, and stores to or updates global memory that no
+    other operation accesses. A scalar is always stored by the same thread.
     """
     for each in _edits.walk(op):
         if each.name == "tile.store" and not stores_apart(each):
             return False
         if each.name == "memref.store" and not _is_alone(each.operands[1], each):
             return False
-        if each.name == "tile.atomic":
+        if each.name.startswith("tile.atomic_") and not is_lone_update(each):
             return False
         if each.name == "tile.copy":
             return False
@@ -390,6 +390,18 @@ def _is_alone(memory: ir.Value, op: ir.Operation) -> bool:
     return memory.owner.owner.operation.name == "gpu.func" and users == [op]
 
 
+def is_lone_update(op: ir.Operation) -> bool:
+    """Whether `op` updates an argument of the kernel that no other operation accesses.
+
+    Such updates commute if nothing uses the old values, and if they are no exchanges.
+    """
+    if op.name != "tile.atomic_rmw" or _edits.uses(op):
+        return False
+    if "exchange" in str(op.attributes["kind"]):
+        return False
+    return _is_alone(op.operands[1], op)
+
+
 def stores_apart(op: ir.Operation | None) -> bool:
     """Whether `op` stores tiles that do not overlap in different iterations."""
     if op is None or op.name != "tile.store" or is_shared(op.operands[1].type):
@@ -397,16 +409,12 @@ def stores_apart(op: ir.Operation | None) -> bool:
     if not _is_alone(op.operands[1], op):
         return False
     shape = ir.RankedTensorType(op.operands[0].type).shape
-    offsets = list(op.operands)[2:]
-    static = ir.DenseI64ArrayAttr(op.attributes["static_offsets"])
-    dynamic = [i for i, each in enumerate(static) if each == _DYNAMIC]
+    offsets = dynamic_offsets(op, "static_offsets", first=2)
     sizes = list(ir.DenseI64ArrayAttr(op.attributes["sizes"]))
     # Without sizes, the tile lies in the last dimensions.
-    extents = sizes or [1] * (len(static) - len(shape)) + list(shape)
-    factors = [
-        _factor(offset, extents[dim])
-        for dim, offset in zip(dynamic, offsets, strict=False)
-    ]
+    rank = len(ir.DenseI64ArrayAttr(op.attributes["static_offsets"]))
+    extents = sizes or [1] * (rank - len(shape)) + list(shape)
+    factors = [_factor(offset, extents[dim]) for dim, offset in offsets.items()]
     variables = [
         loop.regions[0].blocks[0].arguments[0]
         for loop in loops_around(op)
@@ -418,6 +426,19 @@ def stores_apart(op: ir.Operation | None) -> bool:
 
 
 _DYNAMIC = -(2**63)
+
+
+def dynamic_offsets(op: ir.Operation, name: str, first: int) -> dict[int, ir.Value]:
+    """By dimension the offsets of a region that are no constants.
+
+    Args:
+        op: the operation.
+        name: of its attribute with the constant offsets.
+        first: the number of the first of these operands.
+    """
+    static = ir.DenseI64ArrayAttr(op.attributes[name])
+    dimensions = [i for i, each in enumerate(static) if each == _DYNAMIC]
+    return {dim: op.operands[first + i] for i, dim in enumerate(dimensions)}
 
 
 def _factor(offset: ir.Value, extent: int) -> ir.Value | None:

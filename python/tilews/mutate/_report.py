@@ -8,11 +8,11 @@ import math
 from collections.abc import Iterable, Mapping
 
 from ._classes import CLASSES
-from ._equivalent import RULES_OF_RUNS
+from ._equivalent import JOINT_RULES_OF_RUNS, RULES_OF_RUNS
 from ._exclusions import EXCLUSIONS, NONE, headline
 from ._judge import Verdict
 from ._tally import Tally
-from .rules import RULES
+from .rules import JOINT_RULES, RULES
 
 #: Verdicts by kernel and form, such as ("gemm sm_90a", "barriers").
 Results = Mapping[tuple[str, str], list[Verdict]]
@@ -132,7 +132,7 @@ def render(results: Results) -> str:
         _EQUIVALENT.format(strict=strict),
         *(
             f"### {name}\n\n{inspect.getdoc(rule)}\n\n{_count(by_rule[name])}."
-            for name, rule in {**RULES, **RULES_OF_RUNS}.items()
+            for name, rule in _ALL_RULES.items()
         ),
         "## Missed",
         "\n".join(
@@ -145,6 +145,9 @@ def render(results: Results) -> str:
     ]
     return "\n\n".join(parts) + "\n"
 
+
+#: Those for one edit come last, because they describe a rule of both kinds.
+_ALL_RULES = {**JOINT_RULES, **JOINT_RULES_OF_RUNS, **RULES, **RULES_OF_RUNS}
 
 #: The title of the last section of the page, which random mutation writes.
 _RANDOM = "\n## Random mutants\n"
@@ -236,7 +239,7 @@ _RANDOM_MUTANTS = """\
 one before. An index determines the kernel and the edits. The kernels are those above,
 and more in `test/python/kernels/mutation/mutation_seeds.py`. The verifier, the
 simulator and the rules judge them as above; several edits are equivalent if a rule
-covers each of them, or if they make the same program.
+covers each of them, alone or together with the next ones.
 
 So far {total} mutants were judged, of indices {range}, the last one on
 {date}. To see one, and to judge it:

@@ -8,17 +8,24 @@ from tilews.mutate._random_mutants import RandomFinding, RandomMutants
 UNUSED = "the-last-slot-is-unused"
 PUBLISHED = "published-in-time"
 FENCED = "the-next-fence-covers-it"
+WAITED = "every-thread-has-waited"
+NOBODY = "nobody-arrives"
 
 
 @pytest.fixture(scope="module")
 def mutants():
-    names = {kernel for kernel, *_ in (*EQUIVALENT, *FAULTS)}
+    names = {kernel for kernel, *_ in (*EQUIVALENT, *TOGETHER, *FAULTS)}
     subjects = mutation_seeds.SUBJECTS
     return RandomMutants([each for each in subjects if str(each) in names])
 
 
 def judge(mutants, kernel, edits):
-    return mutants.judge(RandomFinding(0, kernel, "barriers", tuple(edits.split())))
+    form = "channels" if kernel == IN_CHANNELS else "barriers"
+    return mutants.judge(RandomFinding(0, kernel, form, tuple(edits.split())))
+
+
+#: Its loop has no transactions, and its other parts have.
+IN_CHANNELS = "in_a_loop sm_90a"
 
 
 EQUIVALENT = [
@@ -34,6 +41,24 @@ EQUIVALENT = [
     ),
     # The first two of three roles have four warps each.
     ("lit-alternating_roles sm_90a", "roles:specialize-17.0", "only-names"),
+    # Another mbarrier_ready follows the mbarrier.
+    (
+        "lit-memory_plan sm_90a",
+        "duplicate:mbarrier_ready-7.0 late:mbarrier-6.0",
+        PUBLISHED,
+    ),
+    # The fence is lost before updates of global memory, which no copy reads.
+    ("lit-peeled sm_90a", "move-out:proxy_fence-57.0", FENCED),
+    ("lit-one_role sm_90a", "drop:barrier-17.0", WAITED),
+    # A role of one warp, which only copies.
+    ("lit-shared_copies sm_90a", "move-out:barrier-32.1", WAITED),
+    # Only one phase completes.
+    ("lit-shared_atomics sm_90a", "duplicate:mbarrier_wait-26.0", "twice-is-once"),
+    (
+        "lit-single_use sm_90a",
+        "drop:mbarrier_arrive-14.0 move-later:mbarrier_wait-16.1",
+        NOBODY,
+    ),
     # A rule covers the first edit, and the others undo each other.
     (
         "lit-memory_plan sm_90a",
@@ -49,7 +74,67 @@ def test_a_rule_covers_a_mutant(mutants, kernel, edits, rule):
     assert (found.outcome, found.reason) == ("equivalent", rule)
 
 
+#: Edits of which each alone is a fault, but for the loop without transactions.
+TOGETHER = [
+    (
+        "lit-planned_matmul sm_90a",
+        "move-earlier:barrier-19.0 move-earlier:barrier-18.3",
+        "all-barriers-together",
+    ),
+    (
+        "lit-memory_plan sm_90a",
+        "slot:mbarrier_wait-18.0 slot:mbarrier_arrive-17.1",
+        "slots-are-renamed",
+    ),
+    (
+        "lit-shared_mask sm_80",
+        "step:addi-20.0 constant-cursor:slot-33.0",
+        "one-slot-is-enough",
+    ),
+    # With two slots, the one after the next is the slot itself.
+    ("copied_sequences sm_90a", "slot:copy-51.0 slot:copy-55.0", "same-program"),
+    (
+        "lit-cp_async_arrivals sm_90a",
+        "slot:mbarrier_arrive-21.0 slot:mbarrier_wait-37.1",
+        "slots-are-renamed",
+    ),
+    (
+        "lit-mask_ahead sm_80",
+        "move-in:commit_group-26.1 duplicate:commit_group-42.0",
+        "all-groups-together",
+    ),
+    ("lit-copy_groups sm_80", "slot:slot-26.0 restart:for-21.0", "numbers-agree"),
+    ("view-parts sm_90a", "trip-count:for-49.0 trip-count:for-19.0", "adds-only-zeros"),
+    (IN_CHANNELS, "trip-count:for-26.0", "adds-only-zeros"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "edits", "rule"), TOGETHER)
+def test_a_rule_covers_edits_together(mutants, kernel, edits, rule):
+    found = judge(mutants, kernel, edits)
+    assert (found.outcome, found.reason) == ("equivalent", rule)
+    if len(edits.split()) > 1:
+        alone = judge(mutants, kernel, edits.split()[0])
+        assert alone.outcome not in ("equivalent", "refuted"), alone
+
+
 FAULTS = [
+    # Copies are drained after their buffer is written again, or never.
+    ("lit-planned_matmul sm_90a", "move-earlier:barrier-19.0"),
+    ("lit-planned_matmul sm_90a", "drop-flag:barrier-19.0"),
+    # Only one of the two operations uses another slot.
+    ("lit-memory_plan sm_90a", "slot:mbarrier_wait-18.0"),
+    # Without the barrier that drains, the next copy comes before the last read.
+    (
+        "lit-shared_mask sm_80",
+        "step:addi-20.0 constant-cursor:slot-33.0 drop:barrier-13.0",
+    ),
+    # One role has an iteration more.
+    ("view-parts sm_90a", "trip-count:for-49.0"),
+    # No barrier follows the reads, after which the slot is filled again.
+    ("lit-one_role sm_90a", "drop:barrier-19.0"),
+    # The other role waits for the release.
+    ("lit-single_use sm_90a", "drop:mbarrier_wait-11.0"),
     # The last slot is used.
     ("lit-two_buffers sm_90a", "depth:alloc_shared-9.0"),
     ("lit-two_buffers sm_90a", "depth:mbarrier-11.0"),

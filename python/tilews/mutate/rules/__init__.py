@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._channel_rules import original_of, same_program
+from ._joint_rules import JOINT_RULES
 from ._needless_rules import RULES
 
-__all__ = ["RULES", "original_of", "same_program"]
+__all__ = ["JOINT_RULES", "RULES", "original_of", "same_program"]

@@ -6,7 +6,6 @@ With those of _channel_rules.py these are all ``RULES``.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
 
 from ... import ir, passes
 from ...errors import CompileError
@@ -20,6 +19,7 @@ from ._channel_rules import (
     is_ordered_besides,
     rule,
 )
+from ._paths import is_fence, up_to_next
 
 __all__ = ["RULES"]
 
@@ -223,6 +223,12 @@ def _more_or_earlier_groups(mutant: Mutant) -> bool:
     op = mutant.op
     if op.name != "tile.commit_group" or _protocol.role_of(op) is not None:
         return False
+    return waits_cover_as_much(mutant)
+
+
+def waits_cover_as_much(mutant: Mutant) -> bool:
+    """Whether the waits for groups of a mutant cover all copies that they covered."""
+    op = mutant.op
     name = _edits.kernel_of(op).attributes["sym_name"]
     return any(
         are_waited_for(_edits.kernel_of(op), each)
@@ -245,22 +251,32 @@ def _nothing_is_unordered(mutant: Mutant) -> bool:
     of the role signals for others, the barrier was moved over no such signal, and it
     was moved over no copy if it drains copies.
     """
-    if mutant.op.name != "tile.barrier" or _orders_signals(mutant):
+    if mutant.op.name != "tile.barrier" or orders_signals(mutant):
         return False
-    copy = ir.Module.parse(str(mutant.module), context=mutant.module.context)
-    barriers = _all(copy, "tile.barrier")
-    for each in barriers:
-        with copy.context:
+    return orders_accesses(mutant.module)
+
+
+def orders_accesses(module: ir.Module) -> bool:
+    """Whether barriers order all conflicts but those of stores that do not overlap."""
+    copy = ir.Module.parse(str(module), context=module.context)
+    kept = _all(copy, "tile.barrier")
+    with copy.context:
+        for each in kept:
             each.attributes["kept"] = ir.UnitAttr.get()
+    before = [set(each.attributes) for each in kept]
     try:
         passes.run(copy, "tile-insert-barriers")
     except CompileError:
         return False
-    added = [e for e in _all(copy, "tile.barrier") if "kept" not in e.attributes]
-    return all(_protocol.stores_apart(_edits.following(each)) for each in added)
+    barriers = _all(copy, "tile.barrier")
+    added = [each for each in barriers if "kept" not in each.attributes]
+    after = [set(each.attributes) for each in barriers if each not in added]
+    return before == after and all(
+        _protocol.stores_apart(_edits.following(each)) for each in added
+    )
 
 
-def _orders_signals(mutant: Mutant) -> bool:
+def orders_signals(mutant: Mutant) -> bool:
     """Whether signals by mbarriers may depend on the barrier that was changed."""
     op = mutant.op
     is_lost = mutant.mutation in ("drop", "drop-flag")
@@ -311,7 +327,7 @@ def _once_an_iteration(mutant: Mutant) -> bool:
     signals, as in `nothing-is-unordered`.
     """
     op = mutant.op
-    if _orders_signals(mutant):
+    if orders_signals(mutant):
         return False
     role = _protocol.role_of(op)
     if mutant.mutation not in ("move-earlier", "move-later") or role is None:
@@ -358,7 +374,7 @@ def _nothing_else_uses_it(mutant: Mutant) -> bool:
     op, crossed = mutant.op, _protocol.crossed_by(mutant)
     if op.name != "tile.barrier" or crossed is None or mutant.mutation == "move-in":
         return False
-    if drains_or_fences(op) or _orders_signals(mutant):
+    if drains_or_fences(op) or orders_signals(mutant):
         return False
     others = [each for each in crossed if not _edits.is_pure(each)]
     return len(others) == 1 and _protocol.has_memory_of_its_own(others[0])
@@ -394,7 +410,7 @@ def _the_next_fence_covers_it(mutant: Mutant) -> bool:
         return False
     return _protocol.role_of(op) is not None and all(
         _needs_no_fence(each) if each.name in SIGNALING else _is_generic(each)
-        for each in _up_to_next_fence(op)
+        for each in up_to_next(is_fence, op)
     )
 
 
@@ -416,7 +432,7 @@ def _the_fence_covers_as_much(mutant: Mutant) -> bool:
     if _protocol.role_of(op) is None or crossed is None:
         return False
     return all(map(_needs_no_cover, crossed)) and all(
-        each.name in SIGNALING or _is_generic(each) for each in _up_to_next_fence(op)
+        each.name in SIGNALING or _is_generic(each) for each in up_to_next(is_fence, op)
     )
 
 
@@ -427,30 +443,6 @@ def _needs_no_cover(op: ir.Operation) -> bool:
     return _protocol.has_scratch(op)
 
 
-def _is_fence(op: ir.Operation) -> bool:
-    return op.name == "tile.proxy_fence" or "proxy_fence" in op.attributes
-
-
-def _up_to_next_fence(op: ir.Operation) -> Iterator[ir.Operation]:
-    """All operations that may follow `op` in its role before another fence."""
-    block = _edits.block_of(op)
-    rest = block[block.index(op) + 1 :]
-    yield from _up_to_fence(rest)
-    around = _edits.parent(op)
-    if any(map(_is_fence, rest)) or around.name == "tile.role":
-        return
-    if around.name != "scf.if":  # The next iteration, up to `op`.
-        for region in around.regions:
-            for each in region.blocks:
-                yield from _up_to_fence([other.operation for other in each.operations])
-    yield from _up_to_next_fence(around)
-
-
-def _up_to_fence(block: Iterable[ir.Operation]) -> Iterator[ir.Operation]:
-    for op in itertools.takewhile(lambda each: not _is_fence(each), block):
-        yield from _edits.walk(op)
-
-
 def _is_generic(op: ir.Operation) -> bool:
     """Whether `op`, without the operations in it, starts nothing asynchronous."""
     if op.regions:
@@ -458,8 +450,8 @@ def _is_generic(op: ir.Operation) -> bool:
     if op.name == "tile.gemm":
         return str(op.attributes["tile.inst"]) == "#tile.inst<mma>"
     names = {"memref.load", "memref.store", "tile.barrier", "tile.load", "tile.store"}
-    is_synchronous = op.name in names | BLOCKING or _protocol.has_scratch(op)
-    return _edits.is_pure(op) or is_synchronous
+    is_synchronous = op.name in names | BLOCKING or op.name.startswith("tile.atomic_")
+    return _edits.is_pure(op) or is_synchronous or _protocol.has_scratch(op)
 
 
 def _needs_no_fence(signal: ir.Operation) -> bool:

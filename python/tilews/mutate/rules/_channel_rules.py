@@ -26,10 +26,11 @@ def rule(function: Rule) -> Rule:
 
 def original_of(mutant: Mutant) -> ir.Module:
     """A copy of the module that a mutant was made of, in the mutant's context."""
-    return ir.Module.parse(_original_text(mutant), context=mutant.module.context)
+    return ir.Module.parse(original_text(mutant), context=mutant.module.context)
 
 
-def _original_text(mutant: Mutant) -> str:
+def original_text(mutant: Mutant) -> str:
+    """The text of the module that a mutant was made of."""
     return str(list(_edits.ancestors(mutant.op))[-1])
 
 
@@ -40,10 +41,11 @@ def same_program(mutant: Mutant) -> bool:
     Channels were lowered to barriers in both. Then operations with effects were
     compared one by one, in order, together with the computation of their operands. This
     covers changes of operations without code, such as all transactions but `tile.wait`
-    in kernels without roles, and of equal values with different names. Premise for all
-    mutants of such kernels: executed literally, their transactions terminate.
+    in kernels without roles, and of equal values with different names. A slot that was
+    moved on to itself again is the same slot. Premise for all mutants of such kernels:
+    executed literally, their transactions terminate.
     """
-    expected = program_of_text(_original_text(mutant), mutant.module.context)
+    expected = program_of_text(original_text(mutant), mutant.module.context)
     return expected is not None and expected == program(mutant.module)
 
 
@@ -97,9 +99,10 @@ def _twice_is_once(mutant: Mutant) -> bool:
 
     Barriers, fences, and waits for groups have no state that the first one would
     change. After a wait for a slot the phase remains complete, because the next phase
-    cannot complete without a later arrival of the same role. Premise: the role itself
-    signals the channel's other side, or the mbarrier's partner; or the kernel has no
-    roles.
+    cannot complete without a later arrival of the same role. If a role waits for an
+    mbarrier once, for the first phase and in no loop, no other phase completes.
+    Premise: the role itself signals the channel's other side, or the mbarrier's
+    partner; or it waits for the mbarrier once; or the kernel has no roles.
     """
     op = mutant.op
     if mutant.mutation != "duplicate":
@@ -111,7 +114,12 @@ def _twice_is_once(mutant: Mutant) -> bool:
         return False
     if role is None:  # `tile.wait` is a barrier and a wait for groups.
         return op.name in ("tile.wait", "tile.mbarrier_wait")
-    return any(each.name in SIGNALING for each in _edits.walk(role))
+    if any(each.name in SIGNALING for each in _edits.walk(role)):
+        return True
+    barrier = _protocol.barrier_of(op)
+    is_first = op.name == "tile.mbarrier_wait" and not _protocol.loops_around(op)
+    is_first = is_first and _edits.number_of(op.operands[2]) == 0
+    return is_first and len(_protocol.using(BLOCKING, barrier, role)) == 1
 
 
 def drains_or_fences(barrier: ir.Operation) -> bool:

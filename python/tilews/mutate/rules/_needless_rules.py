@@ -8,9 +8,11 @@ from __future__ import annotations
 from ... import ir
 from .. import _edits, _protocol
 from .._mutants import Mutant
-from .._protocol import BLOCKING
+from .._order import is_signal_for_others
+from .._protocol import BLOCKING, SIGNALING
 from ._barrier_rules import RULES
-from ._channel_rules import rule
+from ._channel_rules import drains_or_fences, rule
+from ._paths import back_to_last, is_barrier, up_to_next
 
 __all__ = ["RULES"]
 
@@ -39,10 +41,7 @@ def _named_slot(use: ir.OpOperand) -> int | None:
     op, place = use.owner.operation, use.operand_number + 1
     if op.name not in ("tile.slot", "tile.mbarrier_arrive", "tile.mbarrier_wait"):
         return None
-    maker = _edits.defining(op.operands[place])
-    if maker is None or maker.name != "arith.constant":
-        return None
-    return ir.IntegerAttr(maker.attributes["value"]).value
+    return _edits.number_of(op.operands[place])
 
 
 @rule
@@ -66,10 +65,20 @@ def _another_slot_for_all(mutant: Mutant) -> bool:
 def _published_in_time(mutant: Mutant) -> bool:
     """The initializations of mbarriers are published before these are used.
 
-    Premises: the changed operation is an `mbarrier_ready`. It was moved over
-    allocations, pure operations and barriers, and over no mbarrier.
+    Premises: the changed operation is an `mbarrier_ready`, or an mbarrier that another
+    `mbarrier_ready` still follows. It was moved over allocations, pure operations and
+    barriers, an `mbarrier_ready` over no mbarrier. Only such operations, and other
+    mbarriers, come before the `mbarrier_ready` that follows.
     """
     op, crossed = mutant.op, _protocol.crossed_by(mutant)
+    if mutant.mutation == "late":
+        block = _edits.block_of(op)
+        ready = [each for each in block if each.name == "tile.mbarrier_ready"]
+        later = ready[mutant.variant + 1 :]
+        return bool(later) and all(
+            each.name.startswith("tile.mbarrier") or _uses_no_barrier(each)
+            for each in block[block.index(op) : block.index(later[0])]
+        )
     if (
         op.name != "tile.mbarrier_ready"
         or crossed is None
@@ -77,10 +86,84 @@ def _published_in_time(mutant: Mutant) -> bool:
     ):
         return False
     return all(
-        each.name in ("tile.alloc_shared", "tile.barrier")
-        or (_edits.is_pure(each) and each.name != "tile.mbarrier")
-        for each in crossed
+        _uses_no_barrier(each) and each.name != "tile.mbarrier" for each in crossed
     )
+
+
+def _uses_no_barrier(op: ir.Operation) -> bool:
+    """Whether an operation does nothing that mbarriers could affect."""
+    return op.name in ("tile.alloc_shared", "tile.barrier") or _edits.is_pure(op)
+
+
+_OF_A_PLACE = {
+    "drop",
+    "duplicate",
+    "move-earlier",
+    "move-in",
+    "move-later",
+    "move-out",
+    "other-branch",
+}
+
+
+@rule
+def _nobody_arrives(mutant: Mutant) -> bool:
+    """A wait for the phase before the first one returns at once if nobody arrives.
+
+    So its place does not matter, and it can be left out or repeated. Premises: the
+    wait is in a role, for the constant parity 1; all uses of the mbarrier are waits.
+    """
+    op = mutant.op
+    if op.name != "tile.mbarrier_wait" or mutant.mutation not in _OF_A_PLACE:
+        return False
+    users = [use.owner.operation for use in op.operands[0].uses]
+    return (
+        _protocol.role_of(op) is not None
+        and _edits.number_of(op.operands[2]) == 1
+        and all(each.name == op.name for each in users)
+    )
+
+
+@rule
+def _every_thread_has_waited(mutant: Mutant) -> bool:
+    """The barrier orders nothing: since the last one, threads have only waited.
+
+    Each thread waits for the fill of a slot itself. So a barrier between the wait and
+    the reads adds nothing, unless a signal before the next barrier may need to know
+    that all threads have waited. The lanes of one warp wait together. Premises: the
+    changed operation is a `tile.barrier` that neither fences nor drains. It was
+    removed, or moved within its block or out of a loop. On all paths back to the last
+    barrier there are only pure operations, waits for mbarriers, arrivals, TMA copies
+    that report to an mbarrier, and atomic updates of memory that no other operation
+    accesses. On all paths up to the next barrier there are no signals and no copies, or
+    the role has one warp.
+    """
+    op = mutant.op
+    if op.name != "tile.barrier" or drains_or_fences(op):
+        return False
+    is_out = mutant.mutation == "move-out" and _edits.parent(op).name == "scf.for"
+    if not is_out and mutant.mutation not in ("drop", "move-earlier", "move-later"):
+        return False
+    if not all(map(_only_waits, back_to_last(is_barrier, op))):
+        return False
+    role = _protocol.role_of(op)
+    if role is not None and ir.IntegerAttr(role.attributes["warps"]).value == 1:
+        return True
+    return not any(
+        each.name in SIGNALING or each.name in ("scf.while", "tile.copy")
+        for each in up_to_next(is_barrier, op)
+    )
+
+
+def _only_waits(op: ir.Operation) -> bool:
+    """Whether the threads that execute `op` do no access that a barrier would order."""
+    if op.name == "tile.copy":
+        is_tma = str(op.attributes["tile.inst"]) == "#tile.inst<tma>"
+        return is_tma and is_signal_for_others(op)
+    names = {"scf.for", "scf.if", "tile.mbarrier_arrive", "tile.mbarrier_wait"}
+    if op.name in names or _protocol.is_lone_update(op):
+        return True
+    return _edits.is_pure(op) and not op.regions
 
 
 @rule
