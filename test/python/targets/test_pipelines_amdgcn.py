@@ -3,6 +3,7 @@
 The main loop of a matmul loads early and stores late.
 """
 
+import pathlib
 import re
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import tilews
 import tilews.language as tl
 from kernels import pipelined_zoo
+from tilews import compiler
 from tilews.sim.amdgcn import POLICIES, launch
 
 CHIPS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
@@ -102,3 +104,13 @@ def test_loop_waits_for_loads_after_the_matmuls(chip):
         return
     late = matmuls[len(matmuls) * 3 // 4 - 1]
     assert all(i > late for i in [*places["wait"], *places["store"]])
+
+
+@pytest.mark.parametrize("name, attempts", [("pipelines", 2), ("results", 1)])
+def test_code_is_generated_again_only_if_pipelines_explain_spills(name, attempts):
+    root = pathlib.Path(__file__).parents[3]
+    path = root / f"test/lit/Target/spilling-{name}.mlir"
+    compiled = compiler.compile_file(path, "gfx1100", kernel="gemm")
+    assert compiled.resources["stack_bytes"] == (0 if attempts == 2 else 960)
+    names = [name for name, _ in compiled._made.times]
+    assert names.count("generate object") == attempts
