@@ -77,10 +77,11 @@ def _both(first: str, second: str) -> str:
     )
 
 
-def _three() -> str:
+def _three(first: str, second: str, third: str) -> str:
+    """Three copies, each with a use; the texts make their guards `%g0` to `%g2`."""
     guards = [
-        _mask(i) + _if(i, f"%g{i}", "%x0" if i == 0 else f"%x{i}", f"%x{i + 1}")
-        for i in range(3)
+        text + _if(i, f"%g{i}", f"%x{i}", f"%x{i + 1}")
+        for i, text in enumerate((first, second, third))
     ]
     return "".join(guards) + "scf.yield %x3 : !t"
 
@@ -135,7 +136,14 @@ BODIES: dict[str, str] = {
         "%c = arith.floordivsi %b, %c3 : index\n%d = arith.muli %c, %c3 : index\n"
         "%g0 = arith.cmpi ne, %b, %d : index"
     ),
-    "three masks": _three(),
+    "three masks": _three(_mask(0), _mask(1), _mask(2)),
+    "three comparisons": _three(
+        "%row = memref.load %rows[%k] : memref<?xindex>\n"
+        "%g0 = arith.cmpi sge, %row, %c0 : index\n",
+        f"{_DISTANCE}%g1 = arith.cmpi slt, %d, %w : index\n",
+        "%e = arith.floordivsi %d, %w : index\n%f = arith.muli %e, %w : index\n"
+        "%g2 = arith.cmpi eq, %d, %f : index\n",
+    ),
     "nested masks": _nested(),
 }
 

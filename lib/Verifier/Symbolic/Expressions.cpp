@@ -58,6 +58,18 @@ static uint64_t getHash(Kind kind, ArrayRef<int64_t> words,
   return hash;
 }
 
+/// Whether two short lists are equal. Most lists have at most two entries, for
+/// which a call of `memcmp` takes longer than a loop.
+template <typename T>
+static bool areEqual(ArrayRef<T> one, ArrayRef<T> other) {
+  if (one.size() != other.size())
+    return false;
+  for (size_t i = 0; i < one.size(); ++i)
+    if (one[i] != other[i])
+      return false;
+  return true;
+}
+
 Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
                              ArrayRef<Expr> operands, bool isVariable,
                              bool isNatural) {
@@ -67,7 +79,8 @@ Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
   for (uint64_t i = hash; Expr other = buckets[i & mask]; ++i)
     if (const ExpressionNode &node = nodes[other];
         node.hash == hash && node.kind == kind &&
-        words == ArrayRef(node.words) && operands == ArrayRef(node.operands))
+        areEqual(words, ArrayRef(node.words)) &&
+        areEqual(operands, ArrayRef(node.operands)))
       return other;
   Expr expr = nodes.size();
   ExpressionNode node;

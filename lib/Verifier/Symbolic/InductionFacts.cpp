@@ -109,16 +109,19 @@ void InductionFacts::enter(Expr first, Expr step, int64_t iterations,
     if (isRenamed)
       entered.setInterval(table, former, {});
   };
+  SmallVector<Expr> variables;
+  for (int64_t k = -iterations; k <= iterations; ++k)
+    variables.push_back(table.add(table.getInteger(variable), step, -k));
   for (Expr subject : asked.getSubjects()) {
     bool isRenamed = hasResultFor(table, subject, variable);
-    for (int64_t k = -iterations; k <= iterations; ++k) {
-      Expr moved = table.add(table.getInteger(variable), step, -k);
+    for (auto [number, moved] : llvm::enumerate(variables)) {
       Expr now = table.substitute(subject, variable, moved);
       Expr former = table.substitute(now, variable, first);
       if (table.getKind(subject) == Kind::Linear)
         enterSum(now, former, isRenamed);
       else
-        enterFlag(now, former, /*mayBeAsked=*/k >= 0);
+        enterFlag(now, former,
+                  /*mayBeAsked=*/int64_t(number) >= iterations);
     }
   }
   facts = std::move(entered);
@@ -239,18 +242,9 @@ bool InductionFacts::hasPredicate(Expr condition) const {
 /// a sum is 0.
 bool InductionFacts::isAskedLater(Expr condition, const Window &window,
                                   const OpenConditions &asked) const {
-  VariableSet conditions;
-  for (Expr subject : asked.getSubjects())
-    conditions.insert(table.getKind(subject) == Kind::Linear
-                          ? table.getZero(subject)
-                          : subject);
   auto isAsked = [&](Expr part) {
-    for (int64_t k = 0; k <= window.iterations; ++k) {
-      Expr moved = table.add(table.getInteger(variable), window.step, -k);
-      if (conditions.contains(table.substitute(part, variable, moved)))
-        return true;
-    }
-    return false;
+    return asked.mayAskFor(table, part, variable, window.step,
+                           window.iterations);
   };
   // Of some conjunctions a part was decided, and the rest is not asked for.
   return isAsked(condition) ||

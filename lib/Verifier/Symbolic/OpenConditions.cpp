@@ -22,56 +22,73 @@
 using namespace mlir;
 using namespace tilews::verifier;
 
-namespace {
-/// A sum as `sign * (factor * variable + homogeneous + offset)`, where the
-/// first coefficient of `homogeneous`, or else `factor`, is positive. So n - i
-/// + 1 and i - n differ in sign and offset only.
-struct Split {
-  Split(ExpressionTable &table, Expr sum, Expr variable)
-      : factor(table.getFactor(sum, variable)) {
-    Expr rest = table.add(sum, table.getInteger(variable), -factor);
-    bool isAlone = table.getTerms(rest).empty();
-    sign = (isAlone ? factor : table.getMultiple(rest).factor) < 0 ? -1 : 1;
-    homogeneous =
-        table.add(table.getConstant(0), dropConstant(table, rest), sign);
-    factor *= sign;
-    offset = table.getOffset(rest) * sign;
-  }
+OpenConditions::Split OpenConditions::split(ExpressionTable &table, Expr sum,
+                                            Expr variable) const {
+  auto [it, isNew] = splits.try_emplace(sum);
+  if (!isNew)
+    return it->second;
+  int64_t factor = table.getFactor(sum, variable);
+  Expr rest = table.add(sum, table.getInteger(variable), -factor);
+  bool isAlone = table.getTerms(rest).empty();
+  int64_t sign =
+      (isAlone ? factor : table.getMultiple(rest).factor) < 0 ? -1 : 1;
+  Expr homogeneous =
+      table.add(table.getConstant(0), dropConstant(table, rest), sign);
+  return it->second = {homogeneous, factor * sign, table.getOffset(rest) * sign,
+                       sign};
+}
 
-  Expr homogeneous;
-  int64_t factor, offset, sign;
-};
-} // namespace
+/// Adds a sum or a flag; returns whether it is new.
+bool OpenConditions::insert(ExpressionTable &table, Expr subject) {
+  if (!subjects.insert(subject).second)
+    return false;
+  bool isSum = table.getKind(subject) == ExpressionTable::Kind::Linear;
+  conditions.insert(isSum ? table.getZero(subject) : subject);
+  askedFor.clear();
+  return true;
+}
 
 bool OpenConditions::add(ExpressionTable &table, Expr condition,
                          Expr variable) {
   if (!isComparison(table.getKind(condition)))
-    return subjects.insert(condition).second;
+    return insert(table, condition);
   Expr sum = table.getOperands(condition)[0];
-  bool isNew = subjects.insert(sum).second;
+  bool isNew = insert(table, sum);
   // An element may be compared with a loop-carried value, as in
   // `row[i] - base > 0`: InductionFacts::relate then needs bounds of the
   // element alone.
   for (auto [atom, factor] : table.getTerms(sum))
     if (atom != variable && table.mentions(atom, variable))
-      subjects.insert(table.getInteger(atom));
-  Split split(table, sum, variable);
-  Constants &own = constants[{split.homogeneous, split.factor}];
-  own.all.insert(split.offset);
+      insert(table, table.getInteger(atom));
+  Split parts = split(table, sum, variable);
+  Constants &own = constants[{parts.homogeneous, parts.factor}];
+  own.all.insert(parts.offset);
   if (table.getKind(condition) == ExpressionTable::Kind::Zero)
-    isNew |= own.forZero.insert(split.offset).second;
+    isNew |= own.forZero.insert(parts.offset).second;
   return isNew;
+}
+
+bool OpenConditions::mayAskFor(ExpressionTable &table, Expr condition,
+                               Expr variable, Expr step,
+                               int64_t iterations) const {
+  auto [it, isNew] = askedFor.try_emplace({condition, {step, iterations}});
+  for (int64_t k = 0; isNew && !it->second && k <= iterations; ++k) {
+    Expr moved = table.add(table.getInteger(variable), step, -k);
+    it->second =
+        conditions.contains(table.substitute(condition, variable, moved));
+  }
+  return it->second;
 }
 
 SmallVector<int64_t> OpenConditions::getConstants(ExpressionTable &table,
                                                   Expr sum,
                                                   Expr variable) const {
-  Split split(table, sum, variable);
-  auto it = constants.find({split.homogeneous, split.factor});
+  Split parts = split(table, sum, variable);
+  auto it = constants.find({parts.homogeneous, parts.factor});
   if (it == constants.end())
     return {};
   SmallVector<int64_t> found(it->second.all.begin(), it->second.all.end());
-  if (split.sign < 0) {
+  if (parts.sign < 0) {
     std::reverse(found.begin(), found.end());
     for (int64_t &constant : found)
       constant = -constant;
@@ -82,14 +99,14 @@ SmallVector<int64_t> OpenConditions::getConstants(ExpressionTable &table,
 bool OpenConditions::mayAskForZero(ExpressionTable &table, Expr sum,
                                    Expr variable, int64_t step,
                                    int64_t reach) const {
-  Split split(table, sum, variable);
-  auto it = constants.find({split.homogeneous, split.factor});
+  Split parts = split(table, sum, variable);
+  auto it = constants.find({parts.homogeneous, parts.factor});
   return it != constants.end() &&
          llvm::any_of(it->second.forZero, [&](int64_t constant) {
-           int64_t distance = split.offset - constant;
-           if (split.factor * step < 0)
+           int64_t distance = parts.offset - constant;
+           if (parts.factor * step < 0)
              distance = -distance;
-           return distance >= 0 && distance < reach * std::abs(split.factor);
+           return distance >= 0 && distance < reach * std::abs(parts.factor);
          });
 }
 

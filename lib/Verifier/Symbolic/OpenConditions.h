@@ -10,6 +10,9 @@
 
 #include "Verifier/Symbolic/Expressions.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
 #include <map>
 #include <set>
 
@@ -30,6 +33,11 @@ public:
   bool add(ExpressionTable &table, Expr condition, Expr variable);
   /// The sums and flags that conditions depend on.
   const std::set<Expr> &getSubjects() const { return subjects; }
+  /// Whether `condition`, a flag or whether a sum is 0, is asked for in the
+  /// present iteration or in one of the next ones, each of which adds `step` to
+  /// `variable`.
+  bool mayAskFor(ExpressionTable &table, Expr condition, Expr variable,
+                 Expr step, int64_t iterations) const;
   /// Whether a condition `sum + c == 0` may be asked within the next
   /// iterations: each adds `step` to `variable`, and the sum then comes to its
   /// zero after `variable` has moved by less than `reach`.
@@ -45,11 +53,29 @@ private:
   struct Constants {
     std::set<int64_t> all, forZero;
   };
+  /// A sum as `sign * (factor * variable + homogeneous + offset)`, where the
+  /// first coefficient of `homogeneous`, or else `factor`, is positive. So n -
+  /// i + 1 and i - n differ in sign and offset only.
+  struct Split {
+    Expr homogeneous;
+    int64_t factor, offset, sign;
+  };
+
+  bool insert(ExpressionTable &table, Expr subject);
+  Split split(ExpressionTable &table, Expr sum, Expr variable) const;
 
   std::set<Expr> subjects;
+  /// The flags among the subjects, and whether the sums among them are 0.
+  llvm::DenseSet<Expr> conditions;
   /// The constants of a sum, by what the sum is without the variable and the
   /// constant, and by the coefficient of the variable.
   std::map<std::pair<Expr, int64_t>, Constants> constants;
+  /// The results of `split`, by the sum, and of `mayAskFor`, by the condition,
+  /// the step and the number of iterations. All paths ask for the same ones at
+  /// the end of each iteration. A new subject changes the latter.
+  mutable llvm::DenseMap<Expr, Split> splits;
+  mutable llvm::DenseMap<std::pair<Expr, std::pair<Expr, int64_t>>, bool>
+      askedFor;
 };
 
 } // namespace tilews::verifier
