@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `tile.assert` becomes a branch to a trap. The branch first reports the failure
-// to the host. Where the device has a printf, it prints it as well:
+// `tile.assert` becomes a branch to a trap. The branch first reports the
+// failure to the host. Where the device has a printf, it prints it as well:
 //
 //   block (2, 0, 0): assertion failed: no root (k.py:7)
 //

@@ -69,7 +69,7 @@ LLVM::GlobalOp ModuleVariables::getVariable(StringRef name, Type type,
       LLVM::Linkage::External, name, initial, /*alignment=*/8, kGlobalSpace);
   // The launch may have written it.
   variable.setExternallyInitialized(true);
-  // No other module replaces it, so that code on AMD needs no table of addresses.
+  // No other module replaces it: code on AMD needs no table of addresses.
   variable.setVisibility_(LLVM::Visibility::Protected);
   symbols.insert(variable);
   return variable;

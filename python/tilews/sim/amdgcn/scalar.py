@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .disassembly import MachineError, MachineInstruction
-from .extrema import maximum, maximum_number, minimum, minimum_number
+from .float_ops import maximum, maximum_number, minimum, minimum_number
 from .registers import EXEC, NULL, VCC, Operand, Wave, read_scalar
 from .vector_ops import RELATIONS
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .disassembly import MachineError, MachineInstruction
+from .float_ops import multiply_add_scaled, scale_for_division
 from .modifiers import (
     DPP,
     PARTS,
@@ -182,7 +183,9 @@ class VectorCompiler:
             "v_mad_i64_i32": self._multiply_wide,
             "v_mad_co_i64_i32": self._multiply_wide,
             "v_div_scale_f32": self._div_scale,
+            "v_div_scale_f64": self._div_scale,
             "v_div_fmas_f32": self._div_fmas,
+            "v_div_fmas_f64": self._div_fmas,
             "v_swap_b32": self._swap,
             "v_permlane32_swap_b32": self._swap,
             "v_bitop3_b32": self._bit_operation,
@@ -292,57 +295,27 @@ class VectorCompiler:
         return step
 
     def _div_scale(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
-        """RDNA3 MachineInstruction Set Architecture, "V_DIV_SCALE_F32"."""
-        sources = [read_vector(o, "f32", self.lanes) for o in operands[2:5]]
-        write, flag = write_vector(operands[0], "f32"), operands[1].first
-        tiny = np.finfo(np.float32).tiny
+        kind = inst.name[-3:]
+        sources = [read_vector(o, kind, self.lanes) for o in operands[2:5]]
+        write, flag = write_vector(operands[0], kind), operands[1]
 
         def step(wave: Wave) -> None:
             value, denominator, numerator = (source(wave) for source in sources)
-            exponent = np.frexp(numerator)[1] - np.frexp(denominator)[1]
-            low = np.abs(1 / denominator.astype(np.float64)) < tiny
-            quotient_low = np.abs(numerator.astype(np.float64) / denominator) < tiny
-            is_denominator = value == denominator
-            cases = [
-                (numerator == 0) | (denominator == 0),
-                exponent >= 96,
-                np.abs(denominator) < tiny,
-                low & quotient_low,
-                low,
-                quotient_low,
-                np.frexp(numerator)[1] - 1 <= -103,
-            ]
-            up, down = value * np.float32(2.0**64), value * np.float32(2.0**-64)
-            results = [
-                np.full_like(value, np.nan),
-                np.where(is_denominator, up, value),
-                up,
-                # The manual scales up here. That would be infinite, and the quotient
-                # of V_DIV_FMAS, which is scaled by 2^-64, wrong.
-                np.where(is_denominator, down, value),
-                down,
-                np.where(value == numerator, up, value),
-                up,
-            ]
-            scaled = np.select(cases, results, value).astype(np.float32)
-            flags = np.select(cases, [False, True, False, True, False, True, False])
-            active = wave.get_exec()
+            scaled, flags = scale_for_division(value, denominator, numerator)
             write(wave, scaled)
-            wave.set_mask(flag, flags.astype(bool) & active)
+            if flag.text != "null":
+                wave.set_mask(flag.first, flags & wave.get_exec())
 
         return step
 
     def _div_fmas(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
-        a, b, c = (read_vector(o, "f32", self.lanes) for o in operands[1:4])
-        write = write_vector(operands[0], "f32")
-        fma = self.ops["v_fma_f32"][2]
+        kind = inst.name[-3:]
+        sources = [read_vector(o, kind, self.lanes) for o in operands[1:4]]
+        write = write_vector(operands[0], kind)
 
         def step(wave: Wave) -> None:
-            addend = c(wave)
-            plain = fma(a(wave), b(wave), addend)
-            up = np.frexp(addend)[1] > 1
-            factor = np.where(up, np.float32(2.0**64), np.float32(2.0**-64))
-            write(wave, np.where(wave.get_mask(VCC), plain * factor, plain))
+            a, b, c = (source(wave) for source in sources)
+            write(wave, multiply_add_scaled(a, b, c, wave.get_mask(VCC)))
 
         return step
 

@@ -9,7 +9,14 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 
-from .extrema import maximum, maximum_number, minimum, minimum_number
+from .float_ops import (
+    fix_quotient,
+    maximum,
+    maximum_number,
+    minimum,
+    minimum_number,
+    multiply_add,
+)
 
 Function = Callable[..., np.ndarray]
 Op = tuple[str, str, Function]
@@ -22,22 +29,6 @@ def _u32(value: np.ndarray) -> np.ndarray:
 def _shift(value: np.ndarray) -> np.ndarray:
     bits = value.dtype.itemsize * 8
     return value & value.dtype.type(bits - 1)
-
-
-def _fma32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    # f64 represents `a * b` of two f32 exactly.
-    wide = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
-    return wide.astype(np.float32)
-
-
-def _fma16(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    wide = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
-    return wide.astype(np.float16)
-
-
-def _fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    wide = a.astype(np.longdouble) * b.astype(np.longdouble) + c
-    return wide.astype(np.float64)
 
 
 def _high(a: np.ndarray, b: np.ndarray, kind: type[np.generic]) -> np.ndarray:
@@ -160,14 +151,6 @@ def _median(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     if a.dtype.kind == "f" and (np.isnan(a) | np.isnan(b) | np.isnan(c)).any():
         raise NotImplementedError("median of NaN")
     return np.sort(np.stack([a, b, c]), axis=0)[1]
-
-
-def _div_fixup(q: np.ndarray, d: np.ndarray, n: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        special = n / d
-    edge = ~np.isfinite(n) | ~np.isfinite(d) | (n == 0) | (d == 0)
-    signed = np.where(np.signbit(n) != np.signbit(d), -np.abs(q), np.abs(q))
-    return np.where(edge, special, signed).astype(q.dtype)
 
 
 def _fp8_pair(dtype: type) -> Callable[[np.ndarray], np.ndarray]:
@@ -299,11 +282,11 @@ _INTEGER: dict[str, Op] = {
 }
 
 _FLOAT: dict[str, Op] = {
-    "v_fma_f32": ("f32", "f32 f32 f32", _fma32),
-    "v_fma_f64": ("f64", "f64 f64 f64", _fma64),
-    "v_fma_f16": ("f16", "f16 f16 f16", _fma16),
-    "v_fmamk_f32": ("f32", "f32 f32 f32", lambda a, k, c: _fma32(a, k, c)),
-    "v_fmaak_f32": ("f32", "f32 f32 f32", lambda a, b, k: _fma32(a, b, k)),
+    "v_fma_f32": ("f32", "f32 f32 f32", multiply_add),
+    "v_fma_f64": ("f64", "f64 f64 f64", multiply_add),
+    "v_fma_f16": ("f16", "f16 f16 f16", multiply_add),
+    "v_fmamk_f32": ("f32", "f32 f32 f32", multiply_add),
+    "v_fmaak_f32": ("f32", "f32 f32 f32", multiply_add),
     "v_med3_f32": ("f32", "f32 f32 f32", _median),
     "v_exp_f32": ("f32", "f32", np.exp2),
     "v_log_f32": ("f32", "f32", np.log2),
@@ -313,8 +296,8 @@ _FLOAT: dict[str, Op] = {
     "v_ldexp_f64": ("f64", "f64 i32", np.ldexp),
     "v_frexp_mant_f32": ("f32", "f32", lambda a: np.frexp(a)[0]),
     "v_frexp_exp_i32_f32": ("i32", "f32", lambda a: np.frexp(a)[1].astype(np.int32)),
-    "v_div_fixup_f32": ("f32", "f32 f32 f32", _div_fixup),
-    "v_div_fixup_f64": ("f64", "f64 f64 f64", _div_fixup),
+    "v_div_fixup_f32": ("f32", "f32 f32 f32", fix_quotient),
+    "v_div_fixup_f64": ("f64", "f64 f64 f64", fix_quotient),
     "v_cvt_f32_i32": ("f32", "i32", lambda a: a.astype(np.float32)),
     "v_cvt_f32_u32": ("f32", "u32", lambda a: a.astype(np.float32)),
     "v_cvt_i32_f32": ("i32", "f32", lambda a: _to_int(a, np.int32)),
