@@ -153,7 +153,8 @@ private:
   static MatmulRegisters countRegisters(MatmulOpInterface op,
                                         const MmaInstruction &mma,
                                         const MmaRepeats &repeats) {
-    MatmulRegisters registers = {op.getK() / mma.k, 0, 0};
+    MatmulRegisters registers = {op.getK() / mma.k, repeats.m * repeats.n, 0, 0,
+                                 false};
     auto count = [](const FragmentLayout &layout, Type element) {
       return llvm::divideCeil(layout.getNumValues() * getStorageBits(element),
                               32);
@@ -161,15 +162,17 @@ private:
     auto addOperand = [&](Value operand, const FragmentLayout &layout,
                           int64_t repeats) {
       int64_t perStep = repeats * count(layout, getElementType(operand));
-      if (isa<MemRefType>(operand.getType()))
-        registers.perStep += perStep;
-      else
+      bool isFragment = !isa<MemRefType>(operand.getType());
+      registers.hasFragment |= isFragment;
+      if (isFragment)
         registers.held += registers.steps * perStep;
+      else
+        registers.perStep += perStep;
     };
     addOperand(op.getLhs(), mma.lhs, repeats.m);
     addOperand(op.getRhs(), mma.rhs, repeats.n);
-    registers.held += repeats.m * repeats.n *
-                      count(mma.acc, op.getAccType().getElementType());
+    registers.held +=
+        registers.tiles * count(mma.acc, op.getAccType().getElementType());
     return registers;
   }
 

@@ -22,9 +22,12 @@
 // Copies of gfx950 that write shared memory directly are started where the
 // loads are. The cycle model of `tilews cycles` decided about this.
 //
-// On RDNA chips LLVM reads the operands of all steps first, and spills if these
-// do not fit. Then two steps are read ahead as above, or the fence comes before
-// the reads of each step, if operands of two do not fit either.
+// On RDNA chips a wave with one tile of the result waits in each step for the
+// step before, and LLVM reads the operands of all steps meanwhile. A matmul
+// with a fragment as operand follows another one, whose registers are in use,
+// too. If the operands do not fit, two steps are read ahead as above, or the
+// fence comes before the reads of each step. Other matmuls need fewer registers
+// without fences.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,6 +67,8 @@ enum class StepsAhead { All, Two, One };
 /// Operands of wmma take most of the registers of an RDNA chip: 16 for each
 /// pair on gfx11. A half of what the matmul leaves is for other fragments.
 static StepsAhead getStepsAhead(const MatmulRegisters &registers) {
+  if (registers.tiles > 1 && !registers.hasFragment)
+    return StepsAhead::All;
   int64_t most = tile::BlockUnit::kMostRegistersRDNA;
   int64_t free = (most - tile::kOtherRegisters - registers.held) / 2;
   if (registers.steps * registers.perStep <= free)

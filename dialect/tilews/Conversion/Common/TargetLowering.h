@@ -52,11 +52,14 @@ struct SharedOperand {
 
 /// The registers of 32 bits of a lane that a matmul takes.
 struct MatmulRegisters {
-  int64_t steps;
+  /// Steps along K, and the tiles of the result that a warp has.
+  int64_t steps, tiles;
   /// Operands in shared memory that a step along K reads.
   int64_t perStep;
   /// Accumulators, and operands that are fragments.
   int64_t held;
+  /// Whether an operand is a fragment.
+  bool hasFragment;
 };
 
 /// Reads the registers of one instruction's operand.

@@ -35,18 +35,29 @@ gpu.module @wmma [#rocdl.target<chip = "gfx1100">] {
     tile.store %d to %C : tensor<16x16xf32> to memref<16x16xf32>
     gpu.return
   }
-  // 128 accumulators leave no room for the 64 registers of two steps. Each step is
-  // read after a fence.
+  // 128 accumulators leave no room for the 64 registers of two steps, and the left
+  // operand is a fragment. Each step is read after a fence.
   // CHECK: rocdl.wmma
   // CHECK: rocdl.sched.barrier 0
   // CHECK-NOT: rocdl.wmma
   // CHECK: llvm.load {{.*}} !llvm.ptr<3>
   // CHECK: rocdl.wmma
-  gpu.func @one(%C: memref<64x64xf32>) kernel attributes {tile.threads = 32 : i32} {
-    %a = tile.alloc_shared : memref<64x32xf16, #wg>
+  gpu.func @one(%A: memref<64x32xf16>, %C: memref<64x64xf32>) kernel attributes {tile.threads = 32 : i32} {
+    %a = tile.load %A : memref<64x32xf16> -> tensor<64x32xf16>
     %b = tile.alloc_shared : memref<64x32xf16, #wg>
     %c = arith.constant dense<0.0> : tensor<64x64xf32>
-    %d = tile.gemm %a, %b, %c {transpose_rhs} : memref<64x32xf16, #wg>, memref<64x32xf16, #wg> -> tensor<64x64xf32>
+    %d = tile.gemm %a, %b, %c {transpose_rhs} : tensor<64x32xf16>, memref<64x32xf16, #wg> -> tensor<64x64xf32>
+    tile.store %d to %C : tensor<64x64xf32> to memref<64x64xf32>
+    gpu.return
+  }
+  // With several tiles, and no fragment, there are no fences.
+  // CHECK-LABEL: llvm.func @tiles
+  // CHECK-NOT: rocdl.sched.barrier
+  gpu.func @tiles(%C: memref<64x64xf32>) kernel attributes {tile.threads = 32 : i32} {
+    %a = tile.alloc_shared : memref<64x64xf16, #wg>
+    %b = tile.alloc_shared : memref<64x64xf16, #wg>
+    %c = arith.constant dense<0.0> : tensor<64x64xf32>
+    %d = tile.gemm %a, %b, %c {transpose_rhs} : memref<64x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
     tile.store %d to %C : tensor<64x64xf32> to memref<64x64xf32>
     gpu.return
   }
