@@ -18,16 +18,15 @@
 //
 // A software pipeline for AMD holds tiles in registers, and only LLVM knows
 // whether there are enough of them. So a module with such pipelines is compiled
-// to a code object first. Kernels that spill as much as their tiles explain are
-// lowered again from the source, with `tile.schedule_limit`, and the better
-// code is kept. What the attempts report is held until one of them is taken.
+// to a code object first. Kernels that spill are lowered again from the source,
+// with `tile.schedule_limit`, and the better code is kept. What the attempts
+// report is held until one of them is taken.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Target/Compile.h"
 
 #include "tilews/Conversion/Passes.h"
-#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Pipeline/PipelinePlan.h"
 #include "tilews/Target/Assemble.h"
 #include "tilews/Target/Manifest.h"
@@ -98,6 +97,26 @@ private:
   llvm::DenseMap<std::pair<Pass *, Operation *>, Clock::time_point> starts;
   std::mutex mutex;
 };
+
+/// Collects the kernels that are planned as software pipelines.
+class PipelineFinder : public PassInstrumentation {
+public:
+  explicit PipelineFinder(llvm::MapVector<StringAttr, Location> &kernels)
+      : kernels(kernels) {}
+
+  void runAfterPass(Pass *pass, Operation *op) override {
+    if (pass->getArgument() == "tile-plan-pipeline")
+      op->walk([&](scf::ForOp loop) {
+        if (tile::PipelinePlan::isAnnotated(loop))
+          kernels.try_emplace(
+              loop->getParentOfType<gpu::GPUFuncOp>().getNameAttr(),
+              loop.getLoc());
+      });
+  }
+
+private:
+  llvm::MapVector<StringAttr, Location> &kernels;
+};
 } // namespace
 
 /// Returns the passes that lower `module` to the LLVM dialect. In a lowered
@@ -139,11 +158,6 @@ static LogicalResult lower(ModuleOp module, const TargetInfo &target,
 // Pipelines that spill
 //===----------------------------------------------------------------------===//
 
-/// The most bytes of scratch memory that pipelines cause for each byte of their
-/// tiles: beside a tile, they keep addresses and operands in other forms (wmma
-/// takes each operand twice).
-static constexpr int64_t kScratchOfTiles = 4;
-
 /// Calls `fn`, and moves what it reports on this thread to `held`.
 static LogicalResult hold(MLIRContext *context, std::vector<Diagnostic> &held,
                           llvm::function_ref<LogicalResult()> fn) {
@@ -155,48 +169,6 @@ static LogicalResult hold(MLIRContext *context, std::vector<Diagnostic> &held,
     return success();
   });
   return fn();
-}
-
-/// Collects the kernels that are planned as software pipelines.
-class Compilation::PipelineFinder : public PassInstrumentation {
-public:
-  explicit PipelineFinder(llvm::MapVector<StringAttr, Pipelines> &kernels)
-      : kernels(kernels) {}
-
-  void runAfterPass(Pass *pass, Operation *op) override {
-    if (pass->getArgument() == "tile-plan-pipeline")
-      op->walk([&](gpu::GPUFuncOp kernel) { add(kernel); });
-  }
-
-private:
-  void add(gpu::GPUFuncOp kernel);
-
-  llvm::MapVector<StringAttr, Pipelines> &kernels;
-};
-
-void Compilation::PipelineFinder::add(gpu::GPUFuncOp kernel) {
-  std::optional<Location> place;
-  llvm::SetVector<Operation *> filled;
-  kernel.walk([&](scf::ForOp loop) {
-    if (!tile::PipelinePlan::isAnnotated(loop))
-      return;
-    if (!place)
-      place = loop.getLoc();
-    loop.walk([&](tile::CopyOp copy) {
-      if (tile::AllocSharedOp alloc = tile::getViewedAlloc(copy.getDest()))
-        filled.insert(alloc);
-    });
-  });
-  if (!place)
-    return;
-  int64_t bytes = 0;
-  for (Operation *alloc : filled)
-    bytes += tile::getBufferBytes(
-        cast<tile::AllocSharedOp>(alloc).getBuffer().getType());
-  int64_t threads = tile::getNumThreads(kernel);
-  kernels.try_emplace(
-      kernel.getNameAttr(),
-      Pipelines{*place, int64_t(llvm::divideCeil(bytes, threads))});
 }
 
 /// Returns the bytes of scratch memory of a thread of `kernel`.
@@ -251,18 +223,13 @@ LogicalResult Compilation::generate(Attempt &attempt) {
 }
 
 /// Replaces `attempt` by one without pipelines in kernels that need scratch
-/// memory, if these need less of it then. Another attempt takes as long as the
-/// first one. It is not made where pipelines are not the reason: a thread with
-/// 800 bytes of scratch memory and 120 bytes of the tiles needs most of it
-/// without pipelines, too.
+/// memory, if these need less of it then.
 void Compilation::dropSpillingPipelines(Attempt &attempt) {
   if (failed(generate(attempt)))
     return;
-  for (const auto &[kernel, pipelines] : attempt.pipelined) {
-    int64_t scratch = getScratch(*attempt.device, kernel);
-    if (scratch > 0 && scratch <= kScratchOfTiles * pipelines.tileBytes)
+  for (const auto &[kernel, place] : attempt.pipelined)
+    if (getScratch(*attempt.device, kernel) > 0)
       unpiped.insert(kernel);
-  }
   if (unpiped.empty())
     return;
   Attempt other;
@@ -278,7 +245,7 @@ void Compilation::dropSpillingPipelines(Attempt &attempt) {
     return;
   }
   for (StringAttr kernel : unpiped) {
-    Diagnostic remark(attempt.pipelined.find(kernel)->second.place,
+    Diagnostic remark(attempt.pipelined.find(kernel)->second,
                       DiagnosticSeverity::Remark);
     remark << "tile-pipe-0020: @" << kernel.getValue()
            << " is compiled without pipelines: with them, a thread needs "

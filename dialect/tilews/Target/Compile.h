@@ -62,22 +62,12 @@ public:
   std::vector<StageTime> getTimes() const;
 
 private:
-  class PipelineFinder;
-
-  /// The software pipelines of a kernel.
-  struct Pipelines {
-    /// The place of one of their loops.
-    mlir::Location place;
-    /// The bytes of each thread in the tiles that they fill.
-    int64_t tileBytes;
-  };
-
   /// A lowering of the source, which may be replaced by another one.
   struct Attempt {
     mlir::OwningOpRef<mlir::ModuleOp> lowered;
     std::unique_ptr<DeviceModule> device;
-    /// The kernels with software pipelines.
-    llvm::MapVector<mlir::StringAttr, Pipelines> pipelined;
+    /// The kernels with software pipelines, and the place of a loop of each.
+    llvm::MapVector<mlir::StringAttr, mlir::Location> pipelined;
     /// What it reported, to be emitted if it is taken.
     std::vector<mlir::Diagnostic> messages;
   };

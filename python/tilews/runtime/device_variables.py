@@ -88,34 +88,39 @@ def describe_failure(manifest: dict[str, Any], report: bytes) -> str | None:
 class DeviceVariables:
     """The variables of a kernel that is loaded on a device."""
 
-    #: Those of all kernels with assertions: a failure ends all kernels of a device.
+    #: Those of all kernels with assertions that may still run: a failure ends all
+    #: kernels of a device.
     _reporting: ClassVar[list[DeviceVariables]] = []
 
     def __init__(
         self,
         driver: Any,
         check: Callable[[str, tuple[Any, ...]], Any],
-        module: Any,
         manifest: dict[str, Any],
     ) -> None:
-        """Finds the variables in a module that was loaded.
+        """Describes the variables; :meth:`find` finds them.
 
         Args:
             driver: the driver's module.
             check: takes what is done and the result of a call; returns the value.
-            module: the module.
             manifest: of the kernel.
-
-        Raises:
-            BackendError: the driver refuses.
         """
         self._driver, self._check, self._manifest = driver, check, manifest
         self._names = _NAMES[manifest["target"]["vendor"]]
         self._printed: int | None = None
         self._report: int | None = None
-        if manifest.get("prints"):
-            self._printed = self._find(module, "__tilews_printed")
-        if manifest.get("assertions"):
+
+    def find(self, module: Any) -> None:
+        """Finds the variables in a module that was loaded.
+
+        If the driver refuses, :meth:`free` frees what was allocated.
+
+        Raises:
+            BackendError: the driver refuses.
+        """
+        if self._manifest.get("prints"):
+            self._printed = self._address(module, "__tilews_printed")
+        if self._manifest.get("assertions"):
             self._make_report(module)
 
     def _call(self, what: str, *arguments: Any) -> tuple[Any, ...]:
@@ -131,21 +136,25 @@ class DeviceVariables:
         """
         return self._check(self._names[what], self._call(what, *arguments))
 
-    def _find(self, module: Any, name: str) -> int:
+    def _address(self, module: Any, name: str) -> int:
         status, address, _ = self._call("find", module, name.encode())
         return int(self._check(f"finding the variable {name}", (status, address)))
 
     def _make_report(self, module: Any) -> None:
-        """Gives the kernel memory of the host, which can be read after a trap."""
-        address = self._find(module, FAILURE_VARIABLE)
+        """Gives the kernel memory of the host, which can be read after a trap.
+
+        HIP refuses the copy while any stream is captured, in each capture mode, and
+        the capture fails then.
+        """
+        address = self._address(module, FAILURE_VARIABLE)
         flags = self._names["flags"].split()
         flag = sum(getattr(self._driver, each) for each in flags)
         host = self._get("allocate", REPORT_BYTES, flag)
-        ctypes.memset(int(host), 0, REPORT_BYTES)
+        self._report = int(host)
+        ctypes.memset(self._report, 0, REPORT_BYTES)
+        self._reporting.append(self)
         mapped = self._get("map", host, 0)
         self._get("copy", address, struct.pack("<Q", int(mapped)), 8)
-        self._report = int(host)
-        self._reporting.append(self)
 
     @property
     def are_set_by_launches(self) -> bool:
@@ -169,14 +178,15 @@ class DeviceVariables:
     def free(self) -> None:
         """Frees the memory of the host; the module has been unloaded.
 
-        HIP would wait for all kernels of the device, which breaks captures in other
-        threads. So there a page stays for each kernel.
+        On AMD the memory stays. HIP's unload does not wait for kernels that still run,
+        and these may write their report after it. Also, HIP frees the host's memory
+        only after all kernels of the device, which breaks captures in other threads.
         """
-        if self._report is not None:
-            self._reporting.remove(self)
-            if "free" in self._names:
-                self._call("free", self._report)
-            self._report = None
+        if self._report is None or "free" not in self._names:
+            return
+        self._reporting.remove(self)
+        self._call("free", self._report)
+        self._report = None
 
     @classmethod
     def find_failure(cls) -> str | None:

@@ -180,8 +180,8 @@ class CudaModule(_LoadedModule):
             lambda: driver.cuModuleLoadData(data),
             driver.cuModuleGetFunction,
         )
-        self.variables = DeviceVariables(driver, check, left.handle, manifest)
-        left.variables = self.variables
+        self.variables = left.variables = DeviceVariables(driver, check, manifest)
+        self.variables.find(left.handle)
 
     def prepare(self, stream: int) -> None:
         super().prepare(stream)
@@ -228,7 +228,8 @@ class HipModule(_LoadedModule):
             lambda: runtime.hipModuleLoadData(image),
             runtime.hipModuleGetFunction,
         )
-        left.variables = DeviceVariables(runtime, check, left.handle, manifest)
+        left.variables = DeviceVariables(runtime, check, manifest)
+        left.variables.find(left.handle)
 
     def _is_captured(self, stream: int) -> bool:
         status, found = self._runtime.hipStreamIsCapturing(stream)

@@ -1,5 +1,5 @@
 // A thread of gfx1100 has 256 registers, and the result takes 384. So the kernel needs
-// scratch memory with a pipeline and without: its code is generated once.
+// scratch memory with a pipeline, and not less without: it keeps the pipeline.
 // RUN: tilews-translate %s --chip=gfx1100 --to=manifest 2>&1 | FileCheck %s
 
 // CHECK-NOT: tile-pipe-0020
@@ -34,5 +34,4 @@ gpu.module @kernels [#rocdl.target<chip = "gfx1100">] {
     tile.store %d to %C[%row, %column] : tensor<192x256xf32> to memref<?x?xf32>
     gpu.return
   }
-
 }

@@ -78,7 +78,9 @@ def driver(monkeypatch):
 
 
 def variables(driver, kernel):
-    return DeviceVariables(driver, cuda._check, "module", kernel.manifest)
+    found = DeviceVariables(driver, cuda._check, kernel.manifest)
+    found.find("module")
+    return found
 
 
 def report(number, block, element=-1):

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import struct
 import subprocess
 import sys
 import textwrap
@@ -276,16 +277,44 @@ def test_a_module_without_the_kernel_is_unloaded(gpu):
     assert len(gpu.loaded) == 1
 
 
+def frees_reports(gpu):
+    """Whether the driver waits for kernels before it unloads their module."""
+    return isinstance(gpu.driver, ModuleDriver)
+
+
 @pytest.mark.parametrize("status", [0, 719])
-def test_reports_live_as_long_as_their_module(gpu, status):
+def test_reports_live_as_long_as_their_kernel_can_run(gpu, status):
     gpu.launched(assertions=[{"message": "x"}])
     gc.collect()
-    assert len(DeviceVariables._reporting) == 1  # It can still run, and fail.
     gpu.driver.unload_status = status
     modules.unload_unused()
-    assert len(DeviceVariables._reporting) == len(gpu.loaded) == (status != 0)
-    if isinstance(gpu.driver, ModuleDriver):
-        assert len(gpu.driver.freed) == (status == 0)
+    assert len(gpu.loaded) == (status != 0)
+    freed = status == 0 and frees_reports(gpu)
+    assert len(DeviceVariables._reporting) == (not freed)
+    if frees_reports(gpu):
+        assert len(gpu.driver.freed) == freed
+
+
+def test_kernels_that_run_after_their_unload_report_failures(gpu):
+    gpu.launched(assertions=[{"message": "negative"}])
+    gc.collect()
+    modules.unload_unused()
+    if not frees_reports(gpu):
+        gpu.driver.memory[:8] = struct.pack("<Q", 1 << 63)
+        assert "negative" in DeviceVariables.find_failure()
+
+
+@pytest.mark.parametrize("refused", ["HostGetDevicePointer", "MemcpyHtoD"])
+def test_a_report_that_a_kernel_never_gets_is_freed(gpu, refused):
+    name = next(name for name in dir(gpu.driver) if name.endswith(refused))
+    setattr(gpu.driver, name, lambda *arguments: (RefusedStatus(500), None))
+    with pytest.raises(BackendError, match=f"{name} failed"):
+        gpu.launched(assertions=[{"message": "x"}])
+    gc.collect()
+    modules.unload_unused()
+    assert not gpu.loaded
+    if frees_reports(gpu):
+        assert len(gpu.driver.freed) == 1 and not DeviceVariables._reporting
 
 
 def test_threads_unload_each_module_once(driver):
