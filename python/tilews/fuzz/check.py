@@ -25,9 +25,10 @@ from ..errors import CompileError, KernelError
 from ..runtime.device_variables import print_limit
 from ..runtime.launch_errors import LaunchError
 from ..sim._run import find_kernel
-from . import on_gpu, reference
+from . import on_gpu
 from .data import copy_arguments
 from .random_program import RandomProgram
+from .reference import reference
 
 CHIPS = ("sm_80", "sm_90a", "gfx942", "gfx950")
 
@@ -69,7 +70,8 @@ class FuzzFinding:
             * ``reference``: numpy and the interpreter compute different results;
             * ``call``: a call fails, or computes what the compiled kernel does not;
             * ``pass``: a pass fails;
-            * ``differs``: a pass changes results;
+            * ``differs``: after a pass, in a build for a chip or on a GPU, the kernel
+              has other results, or prints something else;
             * ``error``: the simulation fails after a pass;
             * ``alarm``: the verifier refuses a schedule that runs without a fault;
             * ``unverified``: the verifier cannot decide on a schedule;

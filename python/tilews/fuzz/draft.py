@@ -56,7 +56,7 @@ class Draft:
         self.seed = seed
         self.random = random.Random(seed)
         #: Decides on features that few kernels have: the others do not depend on it.
-        self.more = random.Random(f"features of {seed}")
+        self.feature_random = random.Random(f"features of {seed}")
         self.parameters: list[Array | Number] = []
         self.buffers: dict[Shared, str] = {}
         #: Names that are carried, with the values they start with.

@@ -52,14 +52,14 @@ class _Generator:
         while len(extents) < most and draft.chance(0.3):
             extents.append(draft.choose(1, 2))
         blocks = draft.tiles = math.prod(extents)
-        if draft.more.random() < 0.03:
+        if draft.feature_random.random() < 0.03:
             return self.with_roles(extents, is_persistent)
         if draft.chance(0.05):
             body = self._control_flow.split(is_persistent)
         else:
             body = self.tile_body()
         lines = self.overlaps()
-        if draft.more.random() < 0.05:
+        if draft.feature_random.random() < 0.05:
             lines.append("tl.role_registers(math=232, load=40)")
         names, number = self.places(extents)
         if is_persistent:
@@ -116,7 +116,7 @@ class _Generator:
     def finish(self, lines: Lines, threads: int, blocks: int) -> RandomProgram:
         """The kernel with these statements."""
         draft = self._draft
-        changes = draft.more.random() < 0.1
+        changes = draft.feature_random.random() < 0.1
         lines, parameters, classes = self._forms.finish(lines, changes)
         declared = ", ".join(f"\n    {p.annotation()}" for p in parameters)
         head = f"def kernel_{draft.seed}({declared},\n):"
@@ -161,6 +161,6 @@ class _Generator:
             if draft.chance(0.4):
                 body += self._transactions.use_what_is_ready(scope)
         start = [f"{name} = {value}" for name, value in draft.state.items()]
-        if draft.more.random() < 0.15:
+        if draft.feature_random.random() < 0.15:
             start += Insertions(draft, self._forms).insert(body)
         return start + body + draft.epilogue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import linecache
 import types
 import typing
@@ -65,8 +66,12 @@ class RandomProgram:
         """Whether some parameter is not one argument of the compiled kernel."""
         return not all(parameter.is_plain for parameter in self.parameters)
 
+    @functools.cached_property
     def _names(self) -> dict[str, Any]:
-        """The names of the text's classes and modules."""
+        """The names of the text's classes and modules.
+
+        The classes are made once: a call passes objects of those that the kernel names.
+        """
         names: dict[str, Any] = {
             "dataclasses": dataclasses,
             "typing": typing,
@@ -82,7 +87,7 @@ class RandomProgram:
         # The frontend reads a function's source where tracebacks do.
         lines = (self.classes + self.source).splitlines(keepends=True)
         linecache.cache[path] = (len(self.source), None, lines, path)
-        names = {**self._names(), "tl": language}
+        names = {**self._names, "tl": language}
         above = "\n" * self.classes.count("\n")
         exec(compile(above + self.source, path, "exec"), names)
         function = names[self.name]
@@ -113,10 +118,9 @@ class RandomProgram:
             wrap: is called for each of them.
         """
         left = iter(arguments)
-        classes = self._names()
         values: dict[str, Any] = {}
         for parameter in self.parameters:
-            values |= parameter.assemble(left, wrap, classes)
+            values |= parameter.assemble(left, wrap, self._names)
         return values
 
     def call(self, arguments: Sequence[Any]) -> None:

@@ -22,8 +22,8 @@ from tilews.fuzz.check import (
     difference,
     tile_passes,
 )
-from tilews.fuzz.features import reference_roles
 from tilews.fuzz.generator import generate
+from tilews.fuzz.reference import reference_roles
 from tilews.fuzz.shrink import shrink
 
 OPTIONS = Options(reference_every=5, emit_every=32, rotates=True)
@@ -282,6 +282,13 @@ def test_a_wrong_call_is_found(monkeypatch):
     monkeypatch.setattr(type(program), "call", lambda *arguments: None)
     (finding,) = check(program, options)
     assert finding.kind == "call" and "differ)" in finding.message
+
+
+def test_a_call_passes_the_class_that_the_kernel_declares():
+    program = find_with("config.moved(")
+    values = program.assemble(program.arguments(), lambda _, value: value)
+    declared = program.function().__globals__[f"Config_{program.seed}"]
+    assert type(values["config"]) is declared
 
 
 def test_a_print_that_a_pass_drops_is_found(monkeypatch):

@@ -4,8 +4,8 @@ The scratch memory of conversions is known after layouts only, when the slots of
 pipeline were chosen already.
 """
 
-import itertools
 import math
+import re
 
 import pytest
 
@@ -14,7 +14,11 @@ import tilews.language as tl
 from tilews import passes
 
 CHIPS = ("sm_80", "sm_90a", "gfx942", "gfx950", "gfx1100")
+#: Chips with matmuls of fp8.
+FP8_CHIPS = ("sm_90a", "gfx942", "gfx950")
 TYPES = {"f16": tl.f16, "bf16": tl.bf16, "fp8": tl.e4m3}
+#: Depths, keys and queries. Each chip has no room for the slots of some of them.
+TILES = [(128, 128, 128), (64, 256, 64), (256, 256, 128)]
 
 
 @tilews.kernel
@@ -74,10 +78,13 @@ def lower(chip, dtype, depth, keys, stages, queries=128):
     return passes.run(module, f"tilews-to-{family}{{chip={chip}}}")
 
 
-def compiles(*args, **options):
+def has_room(chip, dtype, depth, keys, queries):
+    """Whether the kernel fits in shared memory without stages; raises other errors."""
     try:
-        lower(*args, **options)
-    except tilews.CompileError:
+        lower(chip, dtype, depth, keys, None, queries)
+    except tilews.CompileError as error:
+        if not re.search("needs .* bytes of shared memory, but", str(error)):
+            raise
         return False
     return True
 
@@ -98,17 +105,21 @@ def test_a_remark_names_the_slots(chip, dtype, depth, keys, stages, slots):
     assert "is not pipelined" not in remark
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(
+    "chip, dtype",
+    [
+        (chip, dtype)
+        for chip in CHIPS
+        for dtype in TYPES
+        if dtype != "fp8" or chip in FP8_CHIPS
+    ],
+)
 def test_more_stages_never_fail_where_none_compile(chip, dtype):
-    tiles = itertools.product((64, 128, 256), (32, 64, 128, 256), (64, 128))
-    tiles = list(tiles)[hash_of(chip, dtype) % 4 :: 4]
-    for depth, keys, queries in tiles:
-        if not compiles(chip, dtype, depth, keys, None, queries):
-            continue
+    fitting = [tile for tile in TILES if has_room(chip, dtype, *tile)]
+    assert fitting
+    fewer = False
+    for depth, keys, queries in fitting:
         for stages in (1, 2, 3, 4):
-            lower(chip, dtype, depth, keys, stages, queries)
-
-
-def hash_of(*names):
-    return sum(map(ord, "".join(names)))
+            messages = lower(chip, dtype, depth, keys, stages, queries)
+            fewer |= any("tile-pipe-0018" in str(each) for each in messages)
+    assert fewer, "no tile has too many slots"

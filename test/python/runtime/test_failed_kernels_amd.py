@@ -80,7 +80,7 @@ class SimulatedHip:
             return (self.status,)
         (simulator, name), grid, parameters = function, rest[:3], rest[8]
         assert simulator.code.variables["__tilews_failure"] == self.variable
-        simulator.share("__tilews_failure", self.report)
+        simulator.add_host_memory("__tilews_failure", self.report)
         places = (ctypes.c_void_p * 2).from_address(parameters)
         address = ctypes.c_int64.from_address(places[0]).value
         count = ctypes.c_int32.from_address(places[1]).value

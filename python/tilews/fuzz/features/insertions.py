@@ -19,7 +19,7 @@ class Insertions:
 
     def __init__(self, draft: Draft, forms: ParameterForms) -> None:
         self._draft = draft
-        self._more = draft.more
+        self._random = draft.feature_random
         self._forms = forms
         self._shape = draft.rows, draft.columns
         self._count = 0
@@ -28,10 +28,10 @@ class Insertions:
         """Inserts statements, and returns those that have to come before the body."""
         draft = self._draft
         kinds = self._print, self._check, self._optional, self._list, self._record
-        for _ in range(self._more.choice((1, 2, 3))):
-            place = self._more.choice(self._places(body))
+        for _ in range(self._random.choice((1, 2, 3))):
+            place = self._random.choice(self._places(body))
             depth, variable = self._scope(body, place)
-            lines = self._more.choice(kinds)(variable)
+            lines = self._random.choice(kinds)(variable)
             body[place:place] = [" " * depth + line for line in lines]
         if not any("kept" in line for line in body):
             return []
@@ -85,9 +85,9 @@ class Insertions:
         return f"tl.load({self._tile(array, variable)}, {self._shape}){cast}"
 
     def _whole(self) -> tuple[int, int]:
-        """Five parts for each tile, side by side; rarely without the last rows."""
+        """Five parts for each tile, side by side; one array in three lacks rows."""
         rows, columns = self._shape
-        return rows * self._draft.tiles - self._more.choice((0, 0, 3)), columns * 5
+        return rows * self._draft.tiles - self._random.choice((0, 0, 3)), columns * 5
 
     def _copied(self, array: str, variable: str, dtype: str) -> Lines:
         """Adds what goes through a buffer."""
@@ -104,59 +104,59 @@ class Insertions:
         label = f"'at {self._count}'"
         self._count += 1
         matrices = [n for n in self._draft.state if n.count("x") == 1]
-        values = self._more.choice(
+        values = self._random.choice(
             ("t", variable, f"t, {variable}", f"'and', t * 2 + {variable}", "matrix")
         )
         if values == "matrix":
             values = "tl.arange(4)"
             # Passes may change how weights are rounded.
             if matrices and self._draft.exact:
-                name = self._more.choice(matrices)
+                name = self._random.choice(matrices)
                 values = f"tl.max({name}), tl.max({name}, axis=1)"
         return [f"tl.print({label}, {values})"]
 
     def _check(self, variable: str) -> Lines:
         """Checks what always holds."""
         table = self._draft.add_array("i32", (64,), fill="below 9")
-        condition = self._more.choice(
+        condition = self._random.choice(
             (
                 f"t * 64 >= {variable} - 64",
                 f"tl.load({table}[{variable}]) < 9",
                 f"tl.load({table}[{variable}], (16,)) >= 0",
             )
         )
-        if "(16,)" not in condition and self._more.random() < 0.5:
+        if "(16,)" not in condition and self._random.random() < 0.5:
             return [f"assert {condition}, 'out of range'"]
-        message = self._more.choice(("", ", 'out of range'"))
+        message = self._random.choice(("", ", 'out of range'"))
         return [f"tl.device_assert({condition}{message})"]
 
     def _optional(self, variable: str) -> Lines:
         """Uses an optional array or number where it is given."""
-        more, forms = self._more, self._forms
-        if more.random() < 0.3:
+        random, forms = self._random, self._forms
+        if random.random() < 0.3:
             number = forms.add_optional("i32")
             row = self._name("row")
             value = f"{self._row(number, 'i32')} if {number} is not None else 4.0"
             return [f"{row} = {value}", self._fold(row)]
-        dtype = more.choice(("f32", "f16", "i32"))
+        dtype = random.choice(("f32", "f16", "i32"))
         array = forms.add_optional(dtype, self._whole())
-        if more.random() < 0.4:
+        if random.random() < 0.4:
             use = self._copied(array, variable, dtype)
         else:
             use = [self._fold(self._load(array, variable, dtype))]
         lines = [f"if {array} is not None:", *indent(use)]
-        if more.random() < 0.5:
+        if random.random() < 0.5:
             lines += ["else:", *indent([self._fold("1.0")])]
         return lines
 
     def _list(self, variable: str) -> Lines:
         """Uses the arrays of a list."""
-        more = self._more
-        dtype = more.choice(("f32", "f16", "i32"))
+        random = self._random
+        dtype = random.choice(("f32", "f16", "i32"))
         arrays = self._forms.add_list(dtype, self._whole())
         one, place = self._name("one"), self._name("place")
         load = self._load(one, variable, dtype)
-        kind = more.choice(("each", "number", "last", "stack", "copy"))
+        kind = random.choice(("each", "number", "last", "stack", "copy"))
         if kind == "number":
             update = self._fold(f"{load} * ({place} + 1.0)")
             return [f"for {place}, {one} in enumerate({arrays}):", *indent([update])]
@@ -173,17 +173,17 @@ class Insertions:
 
     def _record(self, variable: str) -> Lines:
         """Uses fields and methods of a record."""
-        more, forms = self._more, self._forms
+        random, forms = self._random, self._forms
         columns = self._shape[1]
-        kind = more.choice(("flag", "moved", "scale", "number"))
+        kind = random.choice(("flag", "moved", "scale", "number"))
         if kind == "flag":
-            flag = forms.add_field(more.choice((0, 1)), "i1")
+            flag = forms.add_field(random.choice((0, 1)), "i1")
             return [f"if {flag}:", *indent([self._fold("1.0")])]
         if kind == "scale":
-            return [self._fold(forms.add_field(more.choice((-2, 1, 3)), "f32"))]
+            return [self._fold(forms.add_field(random.choice((-2, 1, 3)), "f32"))]
         if kind == "number":
-            dtype = more.choice(("i32", "i64"))
-            number = forms.add_field(more.choice((1, 2, 7)), dtype)
+            dtype = random.choice(("i32", "i64"))
+            number = forms.add_field(random.choice((1, 2, 7)), dtype)
             return [self._fold(self._row(f"{number} % 4", dtype))]
         row = f"(tl.arange({columns}) + {forms.moved(variable)}).to(tl.f32)"
         return [self._fold(f"{row}[None, :]")]

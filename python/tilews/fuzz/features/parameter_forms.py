@@ -25,7 +25,7 @@ class ParameterForms:
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
-        self._more = draft.more
+        self._random = draft.feature_random
         self._added: list[RandomParameter] = []
         self._fields: list[Number] = []
 
@@ -41,11 +41,11 @@ class ParameterForms:
         return name
 
     def add_optional(self, leaf_dtype: str, shape: tuple[int, ...] = ()) -> str:
-        """An array, or a number without a shape, that is given in half of the calls."""
-        more = self._more
+        """An array, or a number without a shape. For half of them calls give None."""
+        random = self._random
         name = self._name("O")
-        is_given, has_default = more.random() < 0.5, more.random() < 0.5
-        leaf: Array | Number = Number(name, more.choice((1, 2, 3)), leaf_dtype)
+        is_given, has_default = random.random() < 0.5, random.random() < 0.5
+        leaf: Array | Number = Number(name, random.choice((1, 2, 3)), leaf_dtype)
         if shape:
             leaf = Array(name, leaf_dtype, shape, divisor=self._divisor(shape))
         self._added.append(
@@ -63,11 +63,11 @@ class ParameterForms:
         """A list of arrays."""
         name = self._name("L")
         array = Array(name, dtype, shape, divisor=self._divisor(shape))
-        self._added.append(ArrayList(array, self._more.choice((1, 2, 2, 3))))
+        self._added.append(ArrayList(array, self._random.choice((1, 2, 2, 3))))
         return name
 
     def _divisor(self, shape: tuple[int, ...]) -> int:
-        divisor = self._more.choice((1, 8, 16))
+        divisor = self._random.choice((1, 8, 16))
         return divisor if shape[-1] % divisor == 0 else 1
 
     def add_field(self, value: int, dtype: str) -> str:
@@ -79,7 +79,7 @@ class ParameterForms:
     def moved(self, place: str) -> str:
         """A place, to which a method of the record adds one of its numbers."""
         if not self._fields or self._fields[0].name != "start":
-            start = Number("start", self._more.choice((0, 1, 3)), "index")
+            start = Number("start", self._random.choice((0, 1, 3)), "index")
             self._fields.insert(0, start)
         return f"{_RECORD}.moved({place})"
 
@@ -101,7 +101,7 @@ class ParameterForms:
         for each in self._draft.parameters:
             form = ""
             if changes_numbers and isinstance(each, Number):
-                form = self._more.choice(_FORMS)
+                form = self._random.choice(_FORMS)
             if isinstance(each, Number) and form == "field":
                 self._fields.append(each)
                 text = f"{_RECORD}.{each.name}"
@@ -120,9 +120,9 @@ class ParameterForms:
 
     def _change(self, number: Number, form: str) -> RandomParameter:
         """A number in another form, with the same value."""
-        other = self._more.choice((number.value, number.value, 5))
+        other = self._random.choice((number.value, number.value, 5))
         if form == "constant":
-            default = self._more.choice((None, other))
+            default = self._random.choice((None, other))
             return BuildConstant(number.name, number.value, default)
         if form == "optional":
             return OneArgument(number, is_optional=True)
@@ -134,7 +134,7 @@ class ParameterForms:
         if not self._fields:
             return ""
         name = f"Config_{self._draft.seed}"
-        head = self._more.choice(
+        head = self._random.choice(
             (
                 f"@dataclasses.dataclass(frozen=True)\nclass {name}:",
                 f"@dataclasses.dataclass\nclass {name}:",

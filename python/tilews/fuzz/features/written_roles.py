@@ -9,11 +9,11 @@ from ..draft import LONGEST, Draft, Lines, indent
 
 
 @dataclasses.dataclass(frozen=True)
-class _Stage:
-    """What goes through a channel: operands of matmuls, or tiles to add up.
+class _WrittenChannel:
+    """A channel with what goes through it: operands of matmuls, or tiles to add up.
 
     Attributes:
-        number: of the channel.
+        number: in its name.
         copies: statements that fill a slot.
         guard: when there is a transaction; empty for always.
         value: the accumulator's new value, from its name and the cursor's.
@@ -29,7 +29,7 @@ class _Stage:
     dtype: str
 
     @property
-    def channel(self) -> str:
+    def name(self) -> str:
         return f"ch{self.number}"
 
 
@@ -42,7 +42,7 @@ class WrittenRoles:
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
-        self._more = draft.more
+        self._random = draft.feature_random
         self._before: Lines = []
         #: Roles with their numbers of warps.
         self._roles: list[tuple[str, int, Lines]] = []
@@ -58,33 +58,33 @@ class WrittenRoles:
         Args:
             wrap: puts a loop over the block's tiles around statements, if it has one.
         """
-        draft, more = self._draft, self._more
+        draft, random = self._draft, self._random
         # Other chips have no barriers for roles, and sm_80 has no matmuls of fp8.
         has_fp8 = draft.dtype in ("e4m3", "e5m2")
         draft.require_chips("sm_90a", *(() if has_fp8 else ("sm_80",)))
-        trips = more.choice((0, 1, 2, 3, 5, 8))
+        trips = random.choice((0, 1, 2, 3, 5, 8))
         loop = f"for k in tl.range({self._trips(trips)}):"
-        stages = [self._stage(i) for i in range(more.choice((1, 1, 2)))]
-        consumers = more.choice((1, 1, 2))
+        channels = [self._channel(i) for i in range(random.choice((1, 1, 2)))]
+        consumers = random.choice((1, 1, 2))
         # Both consumers read all slots, or each has channels of its own.
-        shares = [stages] * consumers
-        if consumers == len(stages) == 2 and more.random() < 0.5:
-            shares = [[stage] for stage in stages]
+        shares = [channels] * consumers
+        if consumers == len(channels) == 2 and random.random() < 0.5:
+            shares = [[channel] for channel in channels]
         for number, share in enumerate(shares):
             self._consumer(number, share, loop, wrap)
-        loaders = [[each] for each in stages] if more.random() < 0.4 else [stages]
+        loaders = [[each] for each in channels] if random.random() < 0.4 else [channels]
         for number, share in enumerate(loaders):
             lines = [line for each in share for line in self._fill(each)]
-            starts = [f"p{each.number} = {each.channel}.cursor()" for each in share]
+            starts = [f"p{each.number} = {each.name}.cursor()" for each in share]
             body = [*starts, *wrap([loop, *indent(lines)])]
-            self._roles.append((f"load{number}", more.choice((1, 2, 4, 4)), body))
-        more.shuffle(self._roles)
+            self._roles.append((f"load{number}", random.choice((1, 2, 4, 4)), body))
+        random.shuffle(self._roles)
         return [*self._before, "with tl.specialize():", *indent(self._text())]
 
     def _trips(self, trips: int) -> str:
         """The number of iterations: a constant, an argument, or one for each tile."""
         draft = self._draft
-        kind = self._more.choice(("constant", "argument", "table"))
+        kind = self._random.choice(("constant", "argument", "table"))
         if kind == "argument":
             return draft.add_number(trips)
         if kind == "table":
@@ -96,10 +96,10 @@ class WrittenRoles:
         """The roles, now and then with registers."""
         lines: Lines = []
         warps = [count for _, count, _ in self._roles]
-        registers = {"load": 40, "save": 40, "math": self._more.choice((160, 232))}
+        registers = {"load": 40, "save": 40, "math": self._random.choice((160, 232))}
         total = sum(32 * n * registers[name[:4]] for name, n, _ in self._roles)
         are_groups = all(count % 4 == 0 for count in warps) and total <= 65536
-        has_registers = are_groups and self._more.random() < 0.5
+        has_registers = are_groups and self._random.random() < 0.5
         for name, count, body in self._roles:
             option = f", registers={registers[name[:4]]}" if has_registers else ""
             lines += [f'with tl.role("{name}", warps={count}{option}):', *indent(body)]
@@ -113,11 +113,11 @@ class WrittenRoles:
         )
         return name
 
-    def _stage(self, number: int) -> _Stage:
+    def _channel(self, number: int) -> _WrittenChannel:
         """A channel with its buffers."""
-        draft, more = self._draft, self._more
-        dtype, versions = draft.dtype, more.choice((1, 2, 2, 3, 4))
-        guard = more.choice(("", "", "", "k % 2 == 0", "k != t", "table"))
+        draft, random = self._draft, self._random
+        dtype, versions = draft.dtype, random.choice((1, 2, 2, 3, 4))
+        guard = random.choice(("", "", "", "k % 2 == 0", "k != t", "table"))
         if guard == "table":
             table = draft.add_array("i1", (draft.tiles, LONGEST), fill="random")
             guard = f"tl.load({table}[t, k])"
@@ -125,8 +125,8 @@ class WrittenRoles:
         lhs, copy = self._operand(left, "t", "k", versions)
         copies = [copy.format(f"tl.slot({lhs}, p{number})")]
         buffers = lhs
-        if more.random() < 0.6:
-            transposed = more.random() < 0.3
+        if random.random() < 0.6:
+            transposed = random.random() < 0.3
             right, places = (draft.depth, draft.columns), ("k", "t")
             if transposed:
                 right, places = right[::-1], places[::-1]
@@ -149,108 +149,112 @@ class WrittenRoles:
                 return f"tl.clamp({acc} * 2.0 + {tile}, -512.0, 512.0)"
 
         self._before.append(f"ch{number} = tl.channel({buffers})")
-        return _Stage(number, copies, guard, value, shape, sums)
+        return _WrittenChannel(number, copies, guard, value, shape, sums)
 
     def _operand(
         self, shape: tuple[int, int], row: str, column: str, versions: int
     ) -> tuple[str, str]:
         """A buffer and the statement that fills a slot of it, a format."""
-        draft, more = self._draft, self._more
+        draft, random = self._draft, self._random
         counts = [draft.tiles if each == "t" else 6 for each in (row, column)]
-        ragged = more.choice((0, 0, 0, 3))
-        divisor = more.choice((8, 8, 8, 1))
+        ragged = random.choice((0, 0, 0, 3))
+        divisor = random.choice((8, 8, 8, 1))
         width = (shape[1] * counts[1] - ragged) // divisor * divisor
         height = shape[0] * counts[0] - ragged
         array = draft.add_array(draft.dtype, (height, width), divisor=divisor)
         place = f"{array}[{row} * {shape[0]}, {column} * {shape[1]}]"
         copy = f"tl.copy({place}, {{}})"
-        if more.random() < 0.15:
+        if random.random() < 0.15:
             copy = f"tl.store(tl.load({place}, {shape}), {{}})"
         return self._shared(shape, draft.dtype, versions), copy
 
-    def _guarded(self, stage: _Stage, lines: Lines) -> Lines:
-        return [f"if {stage.guard}:", *indent(lines)] if stage.guard else lines
+    def _guarded(self, channel: _WrittenChannel, lines: Lines) -> Lines:
+        return [f"if {channel.guard}:", *indent(lines)] if channel.guard else lines
 
-    def _fill(self, stage: _Stage) -> Lines:
+    def _fill(self, channel: _WrittenChannel) -> Lines:
         """A transaction of a producer."""
-        channel, cursor = stage.channel, f"p{stage.number}"
+        name, cursor = channel.name, f"p{channel.number}"
         lines = [
-            f"{channel}.acquire({cursor})",
-            *stage.copies,
-            f"{channel}.commit({cursor})",
-            f"{cursor} = {channel}.advance({cursor})",
+            f"{name}.acquire({cursor})",
+            *channel.copies,
+            f"{name}.commit({cursor})",
+            f"{cursor} = {name}.advance({cursor})",
         ]
-        return self._guarded(stage, lines)
+        return self._guarded(channel, lines)
 
     def _consumer(
         self,
         number: int,
-        stages: list[_Stage],
+        channels: list[_WrittenChannel],
         loop: str,
         wrap: Callable[[Lines], Lines],
     ) -> None:
         """A role that computes, and perhaps one that stores what it computes."""
-        draft, more = self._draft, self._more
-        cursors = [f"q{each.number} = {each.channel}.cursor()" for each in stages]
+        draft, random = self._draft, self._random
+        cursors = [f"q{each.number} = {each.name}.cursor()" for each in channels]
         start: Lines = []
         body: Lines = []
         end: Lines = []
-        for stage in stages:
-            rows, columns = stage.shape
-            acc, channel, q = f"acc{stage.number}", stage.channel, f"q{stage.number}"
-            start.append(f"{acc} = tl.zeros({stage.shape}, tl.{stage.dtype})")
+        for channel in channels:
+            rows, columns = channel.shape
+            acc, name, q = f"acc{channel.number}", channel.name, f"q{channel.number}"
+            start.append(f"{acc} = tl.zeros({channel.shape}, tl.{channel.dtype})")
             lines = [
-                f"{channel}.wait({q})",
-                f"{acc} = {stage.value(acc, q)}",
-                f"{channel}.release({q})",
-                f"{q} = {channel}.advance({q})",
+                f"{name}.wait({q})",
+                f"{acc} = {channel.value(acc, q)}",
+                f"{name}.release({q})",
+                f"{q} = {name}.advance({q})",
             ]
-            body += self._guarded(stage, lines)
+            body += self._guarded(channel, lines)
             shape = (rows * draft.tiles, columns)
-            result = draft.add_array(stage.dtype, shape, fill="zeros")
+            result = draft.add_array(channel.dtype, shape, fill="zeros")
             end.append(f"{result}[t * {rows}, 0] = {acc}")
-        if more.random() < 0.4:
-            cursor, pass_on = self._save(number, stages[0], loop, wrap)
+        if random.random() < 0.4:
+            cursor, pass_on = self._save(number, channels[0], loop, wrap)
             cursors.append(cursor)
             body += pass_on
         lines = [*cursors, *wrap([*start, loop, *indent(body), *end])]
-        self._roles.append((f"math{number}", more.choice((4, 4, 8)), lines))
+        self._roles.append((f"math{number}", random.choice((4, 4, 8)), lines))
 
     def _save(
-        self, number: int, stage: _Stage, loop: str, wrap: Callable[[Lines], Lines]
+        self,
+        number: int,
+        channel: _WrittenChannel,
+        loop: str,
+        wrap: Callable[[Lines], Lines],
     ) -> tuple[str, Lines]:
         """A role that stores each state of an accumulator.
 
         Returns:
             The cursor of the role that computes, and its transaction.
         """
-        draft, more = self._draft, self._more
-        rows, columns = stage.shape
-        buffer = self._shared(stage.shape, stage.dtype, more.choice((1, 1, 2)))
-        channel, p, q = f"out{number}", f"o{number}", f"q{number}"
-        producer = more.choice(("", ', producer="simt"'))
-        self._before.append(f"{channel} = tl.channel({buffer}{producer})")
+        draft, random = self._draft, self._random
+        rows, columns = channel.shape
+        buffer = self._shared(channel.shape, channel.dtype, random.choice((1, 1, 2)))
+        name, p, q = f"out{number}", f"o{number}", f"q{number}"
+        producer = random.choice(("", ', producer="simt"'))
+        self._before.append(f"{name} = tl.channel({buffer}{producer})")
         result = draft.add_array(
-            stage.dtype, (rows * draft.tiles, columns * 8), fill="zeros"
+            channel.dtype, (rows * draft.tiles, columns * 8), fill="zeros"
         )
         place = f"{result}[t * {rows}, k * {columns}]"
-        store = more.choice(
+        store = random.choice(
             (
                 f"{place} = tl.load(tl.slot({buffer}, {q}))",
                 f"tl.copy(tl.slot({buffer}, {q}), {place})",
             )
         )
         lines = [
-            f"{channel}.wait({q})",
+            f"{name}.wait({q})",
             store,
-            f"{channel}.release({q})",
-            f"{q} = {channel}.advance({q})",
+            f"{name}.release({q})",
+            f"{q} = {name}.advance({q})",
         ]
-        body = [f"{q} = {channel}.cursor()", *wrap([loop, *indent(lines)])]
-        self._roles.append((f"save{number}", more.choice((1, 2, 4)), body))
-        return f"{p} = {channel}.cursor()", [
-            f"{channel}.acquire({p})",
-            f"tl.store(acc{stage.number}, tl.slot({buffer}, {p}))",
-            f"{channel}.commit({p})",
-            f"{p} = {channel}.advance({p})",
+        body = [f"{q} = {name}.cursor()", *wrap([loop, *indent(lines)])]
+        self._roles.append((f"save{number}", random.choice((1, 2, 4)), body))
+        return f"{p} = {name}.cursor()", [
+            f"{name}.acquire({p})",
+            f"tl.store(acc{channel.number}, tl.slot({buffer}, {p}))",
+            f"{name}.commit({p})",
+            f"{p} = {name}.advance({p})",
         ]

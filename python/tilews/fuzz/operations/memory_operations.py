@@ -48,11 +48,11 @@ class MemoryOperations:
 
     def _scope(self, *orders: str) -> str:
         """Options of an access, in a few kernels: any scope, and one of the orders."""
-        more = self._draft.more
-        if more.random() > 0.15:
+        random = self._draft.feature_random
+        if random.random() > 0.15:
             return ""
-        order = more.choice(("", *orders))
-        scope = more.choice(("block", "cluster", "device", "system"))
+        order = random.choice(("", *orders))
+        scope = random.choice(("block", "cluster", "device", "system"))
         return (f', order="{order}"' if order else "") + f', scope="{scope}"'
 
     def _order(self) -> str:

@@ -34,9 +34,10 @@ maximum = _order_zeros(np.maximum, takes_negative=False)
 minimum_number = _order_zeros(np.fmin, takes_negative=True)
 maximum_number = _order_zeros(np.fmax, takes_negative=False)
 
-_round_once = ctypes.CDLL(None).fma
-_round_once.restype = ctypes.c_double
-_round_once.argtypes = [ctypes.c_double] * 3
+#: C's function.
+_fma = ctypes.CDLL(None).fma
+_fma.restype = ctypes.c_double
+_fma.argtypes = [ctypes.c_double] * 3
 
 
 def _multiply_add_wide(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -60,7 +61,7 @@ def multiply_add(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """`a * b + c`, rounded once to the type of the operands."""
     if a.dtype != np.float64:
         return _multiply_add_wide(a, b, c).astype(a.dtype)
-    return np.array(list(map(_round_once, a.tolist(), b.tolist(), c.tolist())))
+    return np.array(list(map(_fma, a.tolist(), b.tolist(), c.tolist())))
 
 
 #: For each type: the difference of exponents from which a quotient is large, the power

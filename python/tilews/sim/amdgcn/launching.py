@@ -97,7 +97,7 @@ def _start(
         raise ValueError(f"the grid {plan.grid} has no block {only}")
     report = np.zeros(REPORT_BYTES, np.uint8)
     if manifest.get("assertions"):
-        simulator.share(FAILURE_VARIABLE, report)
+        simulator.add_host_memory(FAILURE_VARIABLE, report)
     try:
         simulator.launch(
             manifest["kernel"],

@@ -53,8 +53,8 @@ _COUNTERS = {
 
 #: Bytes of the arguments that the runtime adds (LLVM, "Code Object V5").
 _HIDDEN_BYTES = 256
-#: The first address of what launches share, below those of buffers.
-_SHARED_REGION = 0x7E00_0000_0000
+#: The first address of host memory that variables point to, below those of buffers.
+_HOST_REGION = 0x7E00_0000_0000
 #: Instructions of a block until others run.
 _SLICE = 4_000
 #: The most blocks that run at the same time.
@@ -164,14 +164,14 @@ class Simulator:
         #: Names of the instructions that were executed.
         self.executed: set[str] = set()
 
-    def share(self, variable: str, data: np.ndarray) -> None:
-        """Stores the address of memory that all launches share in a variable.
+    def add_host_memory(self, variable: str, data: np.ndarray) -> None:
+        """Stores the address of host memory, which all launches use, in a variable.
 
         Args:
             variable: its name in the code object.
             data: the memory, as bytes.
         """
-        address = _SHARED_REGION + (len(self.memory.regions) << 32)
+        address = _HOST_REGION + (len(self.memory.regions) << 32)
         self.memory.regions.append((address, data))
         place = np.array([self.code.variables[variable]], np.uint64)
         self.memory.store(place, np.array([[address]], np.uint64).view(np.uint8))

@@ -129,7 +129,8 @@ class Operand:
         if text.startswith("|") and text.endswith("|"):
             self.absolute, text = True, text[1:-1]
         if text.startswith("lit(") and text.endswith(")"):
-            text = text[4:-1]  # a literal of a number that needs none
+            # lit(1.0) is 1.0 in a word after the instruction, though 1.0 needs no word.
+            text = text[4:-1]
         self.bank, self.first, self.count = "", 0, 0
         self.high = False
         self.constant: str | None = None

@@ -1,5 +1,6 @@
-// On RDNA chips, LLVM reads the operands of all steps of a matmul first. Fences keep
-// those of a step, or of two, apart if the registers do not suffice for all.
+// On RDNA chips, LLVM reads the operands of all steps of a matmul first. If the registers
+// do not suffice for all, fences keep those of a step, or of two, apart. They do so in
+// matmuls of one tile for each wave, and in those with a fragment as operand.
 // RUN: tilews-opt %s -split-input-file --pass-pipeline='builtin.module(gpu.module(tile-annotate-instructions,tile-infer-layouts,tile-plan-shared-memory,tile-insert-barriers,convert-tile-to-rocdl,canonicalize,cse))' | FileCheck %s
 
 #wg = #gpu.address_space<workgroup>

@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ..language.memory.packed import unpack_elements
-from . import reference_values
-from .data import DTYPES, NIBBLES, PACKED, Array, Number
-from .features import reference_roles
-from .random_program import RandomProgram
+from ...language.memory.packed import unpack_elements
+from ..data import DTYPES, NIBBLES, PACKED, Array, Number
+from ..random_program import RandomProgram
+from . import reference_roles, reference_values
 from .reference_values import NumpyTile
 
 
@@ -323,7 +322,7 @@ def device_assert(condition: Any, message: str = "") -> None:
 
 
 def print(*values: Any) -> None:
-    """What a kernel prints is compared by the simulator."""
+    """Prints nothing: what kernels print is compared in :mod:`~tilews.fuzz.check`."""
 
 
 def role_registers(**registers: int) -> None:

@@ -1,4 +1,4 @@
-"""Roles and channels in numpy: the part of :mod:`..reference` for them.
+"""Roles and channels in numpy: the part of :mod:`.reference` for them.
 
 Producers run before their consumers, one role after the other, and a channel has as
 many slots as it delivers tiles. That gives the results of roles that run at the same

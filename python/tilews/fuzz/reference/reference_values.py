@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..language import types
-from ..language.memory.packed import unpack_elements
+from ...language import types
+from ...language.memory.packed import unpack_elements
 
 #: The types of which two share a byte, by those of numpy.
 _NIBBLES = {dtype.numpy: dtype for dtype in (types.i4, types.u4, types.e2m1)}

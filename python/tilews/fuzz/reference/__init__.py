@@ -1,0 +1,1 @@
+"""The language of random kernels in numpy, a second opinion on what they compute."""
