@@ -134,7 +134,7 @@ def test_wrong_groups(call, message):
 
 
 def experts(gathers, **launch):
-    """A product of a mixture of experts."""
+    """The matmul of a mixture of experts."""
     a, b = np.zeros((2048, 1024), np.float16), np.zeros((8, 1024, 1024), np.float16)
     given = {"rows": np.zeros(4096, np.int32)} if gathers else {}
     starts = np.zeros(9, np.int32)
