@@ -14,7 +14,7 @@ from ..operation import operation
 from ..scratch import allocate, can_allocate, take_tickets
 from .forward import AttentionTile, attention_tile
 from .online_softmax import log_sum, weigh, weighted_mean
-from .options import LOG2_E, LOWEST, check_options, launch_target, score_factors
+from .score_options import LOG2_E, LOWEST, check_options, launch_target, score_factors
 
 #: The most parts of a sequence that a block adds up at a time, and the most elements of
 #: them that a thread has in registers.
@@ -210,9 +210,8 @@ def decode_tiles(
     its own, which store their states: the sums of values to Parts, top and total to
     States. The last one, by its ticket, adds them up: see :func:`add_states`.
 
-    Scores are multiplied by `scale`, which has the factor log2(e), after the hyperbolic
-    tangent of `inner` times the score, with SOFT_CAP. With WINDOW a row sees `window`
-    keys."""
+    Scores are multiplied by `scale`, with the factor log2(e). SOFT_CAP is the hyperbolic
+    tangent of `inner` times the score. With WINDOW a row sees `window` keys."""
     G, B = K.shape[2], Lengths.shape[0]
     y, z, part = tl.grid(G * B, blocks, parts)
     g, b, first_row = tl.i32(y % G), tl.i32(y // G), tl.i32(z * ROWS)
@@ -223,8 +222,7 @@ def decode_tiles(
     tl.copy(Q[places[0], 0:D], Qs)
     # A row sees the keys before its end.
     row = tl.arange(ROWS) + first_row
-    ends = row // shared_by + (length - queries + 1)
-    least = first_row // shared_by + (length - queries + 1)
+    ends, least = (r // shared_by + (length - queries + 1) for r in (row, first_row))
     first = tl.maximum(least - window, 0) // KEYS if WINDOW else 0
     last = tl.cdiv(length, KEYS)
     first, last = (first + (last - first) * p // parts for p in (part, part + 1))
@@ -234,10 +232,10 @@ def decode_tiles(
     mode, masked = (WINDOW, SOFT_CAP, STAGES), first
     if not WINDOW:  # Tiles that all rows see need no mask.
         masked = tl.clamp(tl.maximum(least, 0) // KEYS, first, last)
-        seen, each = (first, masked), (False, *mode)
-        state = attend_cache(cache, shared, (b, g), seen, state, scores_of, each)
-    rest, each = (masked, last), (True, *mode)
-    state = attend_cache(cache, shared, (b, g), rest, state, scores_of, each)
+        seen, m = (first, masked), (False, *mode)
+        state = attend_cache(cache, shared, (b, g), seen, state, scores_of, m)
+    rest, m = (masked, last), (True, *mode)
+    state = attend_cache(cache, shared, (b, g), rest, state, scores_of, m)
     if Parts is None:
         store_state(state, Y, Sums, places, 0)
     else:

@@ -11,7 +11,7 @@ from ..._support.chips import find_chip
 from ..host import check_array, fail, result
 from ..operation import operation
 from .online_softmax import log_sum, weigh, weighted_mean
-from .options import LOG2_E, LOWEST, check_options, launch_target, score_factors
+from .score_options import LOG2_E, LOWEST, check_options, launch_target, score_factors
 
 
 @tilews.func

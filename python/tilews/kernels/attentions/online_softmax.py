@@ -5,7 +5,7 @@ from typing import Any
 import tilews
 import tilews.language as tl
 
-from .options import LOG2_E
+from .score_options import LOG2_E
 
 
 @tilews.func
