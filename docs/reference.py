@@ -212,7 +212,8 @@ def markdown(text: str, up: str = "") -> str:
     def role(match: re.Match[str]) -> str:
         kind, name = match.groups()
         short = name.removeprefix("tl.")
-        if kind in ("func", "class", "data") and short in vars(tl):
+        found = vars(tl).get(short)
+        if kind in ("func", "class", "data") and found and not inspect.ismodule(found):
             return f"[`tl.{short}`]({up}{home(short)}.md#{anchor(short)})"
         return f"`{name}`"
 

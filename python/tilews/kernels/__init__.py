@@ -15,6 +15,7 @@ interpreter. The operations need row-major arrays and copy nothing.
 from .attentions.decode import decode_attention
 from .attentions.forward import attention
 from .matmuls.dense import matmul
+from .matmuls.grouped import grouped_matmul
 from .operation import Operation
 from .rows.cross_entropy import cross_entropy
 from .rows.cumulative import cumsum
@@ -38,6 +39,7 @@ __all__ = [
     "dropout",
     "gated",
     "gelu_and_mul",
+    "grouped_matmul",
     "layer_norm",
     "matmul",
     "rms_norm",

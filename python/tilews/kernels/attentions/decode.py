@@ -8,17 +8,20 @@ import tilews
 import tilews.language as tl
 
 from ..._support.chips import find_chip
-from ...runtime import device_target
-from ...runtime.arrays import is_on_host
 from ..host import check_array, fail, result
 from ..matmuls.tiling import PROCESSORS
 from ..operation import operation
 from ..scratch import allocate, can_allocate, take_tickets
-from .forward import LOG2_E
-from .online_softmax import weigh
+from .forward import AttentionTile, attention_tile
+from .online_softmax import log_sum, weigh, weighted_mean
+from .score_options import LOG2_E, LOWEST, check_options, launch_target, score_factors
 
-#: Parts of a sequence that a block adds up at a time.
-_TOGETHER = 8
+#: The most parts of a sequence that a block adds up at a time, and the most elements of
+#: them that a thread has in registers.
+_TOGETHER, _ELEMENTS = 8, 32
+#: Tokens of the smallest pages that are copied one by one. Rows of a buffer in shared
+#: memory are swizzled by eights, so that fewer have no place of their own.
+_SMALLEST_PAGE = 8
 #: Blocks that a multiprocessor runs at the same time, and the most parts of a sequence.
 _BLOCKS_EACH, _MOST_PARTS = 2, 64
 
@@ -28,7 +31,8 @@ def copy_tokens(
     X: Any, Table: Any, place: Any, first: Any, length: Any, Xs: Any
 ) -> None:
     """Copies tokens of a sequence to shared memory, and zeros for those from `length`
-    on. Without a table they are in one piece, else in pages."""
+    on. Without a table they are in one piece, else in pages: a part of one, some whole
+    ones, or any, whose rows are copied one by one."""
     b, head = place
     TOKENS, D = Xs.shape
     LENGTH = X.shape[1]
@@ -39,7 +43,7 @@ def copy_tokens(
         page, row = tl.load(Table[b, first // LENGTH]), first % LENGTH
         count = tl.minimum(length - first, TOKENS)
         tl.copy(X[page, row : row + count, head, 0:D], Xs)
-    elif TOKENS % LENGTH == 0 and LENGTH >= 8:
+    elif TOKENS % LENGTH == 0 and LENGTH >= _SMALLEST_PAGE:
         for i in tl.static_range(TOKENS // LENGTH):
             start = first + i * LENGTH
             count = tl.clamp(length - start, 0, LENGTH)
@@ -57,15 +61,23 @@ def copy_tokens(
 
 @tilews.func
 def attend_cache(
-    cache: Any, shared: Any, place: Any, bounds: Any, state: Any, sizes: Any, MODE: Any
+    cache: Any,
+    shared: Any,
+    place: Any,
+    tiles: Any,
+    state: Any,
+    scores_of: Any,
+    MODE: Any,
 ) -> Any:
-    """Adds tiles of keys and values to the state of a block: see :func:`weigh`."""
+    """Adds tiles of keys and values to the state of a block: see :func:`weigh`.
+
+    A row sees `window` keys, or all, before the one of `ends`."""
     K, V, Table = cache
     Qs, Ks, Vs = shared
-    length, ends, window, scale, inner = sizes
+    length, ends, window, scale, inner = scores_of
     MASKED, WINDOW, SOFT_CAP, STAGES = MODE
     ROWS, KEYS = Qs.shape[0], Ks.shape[0]
-    first, last = bounds
+    first, last = tiles
     out, top, total = state
     for i in tl.range(first, last, num_stages=STAGES):
         n = i * KEYS
@@ -90,9 +102,9 @@ def attend_cache(
 def first_state(Sinks: Any, heads: Any, part: Any, D: Any) -> Any:
     """The state of rows before all keys. The first part of a sequence has the sinks."""
     ROWS = heads.shape[0]
-    top, total = tl.full((ROWS,), -1e30, tl.f32), tl.zeros((ROWS,), tl.f32)
+    top, total = tl.full((ROWS,), LOWEST, tl.f32), tl.zeros((ROWS,), tl.f32)
     if Sinks is not None and part == 0:
-        top = tl.load(Sinks[heads]) * LOG2_E
+        top = tl.maximum(tl.load(Sinks[heads]) * LOG2_E, LOWEST)
         total = tl.full((ROWS,), 1.0, tl.f32)
     return tl.zeros((ROWS, D), tl.f32), top, total
 
@@ -115,17 +127,20 @@ def store_part_state(state: Any, scratch: Any, n: Any, own: Any, count: Any) -> 
 
 
 @tilews.func
-def add_states(Parts: Any, States: Any, first: Any, parts: Any, COUNT: Any) -> Any:
-    """The state of the first COUNT rows of a sequence from those of its parts."""
-    D = Parts.shape[2]
-    out, top = tl.zeros((COUNT, D), tl.f32), tl.full((COUNT,), -1e30, tl.f32)
+def add_states(scratch: Any, first: Any, parts: Any, column: Any, SIZES: Any) -> Any:
+    """The state of COUNT rows, and of WIDTH columns of their values, from the states of
+    the parts of a sequence. TOGETHER parts are loaded at a time."""
+    Parts, States, _ = scratch
+    COUNT, WIDTH, TOGETHER = SIZES
+    out, top = tl.zeros((COUNT, WIDTH), tl.f32), tl.full((COUNT,), LOWEST, tl.f32)
     total = tl.zeros((COUNT,), tl.f32)
-    for i in tl.range(tl.cdiv(parts, _TOGETHER)):
-        p = first + i * _TOGETHER
-        end = tl.minimum(p + _TOGETHER, first + parts)
-        tops = tl.load(States[p:end, 0, 0:COUNT], (_TOGETHER, COUNT), pad=-1e30)
-        totals = tl.load(States[p:end, 1, 0:COUNT], (_TOGETHER, COUNT))
-        outs = tl.load(Parts[p:end, 0:COUNT, 0:D], (_TOGETHER, COUNT, D))
+    for i in tl.range(tl.cdiv(parts, TOGETHER)):
+        p = first + i * TOGETHER
+        end = tl.minimum(p + TOGETHER, first + parts)
+        tops = tl.load(States[p:end, 0, 0:COUNT], (TOGETHER, COUNT), pad=LOWEST)
+        totals = tl.load(States[p:end, 1, 0:COUNT], (TOGETHER, COUNT))
+        columns = Parts[p:end, 0:COUNT, column : column + WIDTH]
+        outs = tl.load(columns, (TOGETHER, COUNT, WIDTH))
         higher = tl.maximum(top, tl.max(tops, axis=0))
         factors, factor = tl.exp2(tops - higher[None, :]), tl.exp2(top - higher)
         total = total * factor + tl.sum(totals * factors, axis=0)
@@ -135,14 +150,14 @@ def add_states(Parts: Any, States: Any, first: Any, parts: Any, COUNT: Any) -> A
 
 
 @tilews.func
-def store_state(state: Any, Y: Any, Sums: Any, places: Any) -> None:
-    """Stores the results of rows, and the logarithms of the sums of exponentials."""
+def store_state(state: Any, Y: Any, Sums: Any, places: Any, column: Any) -> None:
+    """Stores columns of the results of rows, and the logarithms of their sums."""
     out, top, total = state
     rows, sums = places
-    factor = tl.where(total > 0.0, 1.0 / total, 0.0)
-    tl.store((out * factor[:, None]).to(Y.dtype), Y[rows, 0 : Y.shape[1]])
+    y = weighted_mean(out, total).to(Y.dtype)
+    tl.store(y, Y[rows, column : column + out.shape[1]])
     if Sums is not None:
-        tl.store((top + tl.log2(total)) * (1 / LOG2_E), Sums[sums])
+        tl.store(log_sum(top, total), Sums[sums])
 
 
 @tilews.func
@@ -181,18 +196,24 @@ def decode_tiles(
     parts: tl.i32 = 1,
     D: tl.constexpr = 128,
     ROWS: tl.constexpr = 64,
-    COUNT: tl.constexpr = 64,
     KEYS: tl.constexpr = 64,
     STAGES: tl.constexpr = 3,
     WINDOW: tl.constexpr = False,
     SOFT_CAP: tl.constexpr = False,
+    SIZES: tl.constexpr = None,
 ) -> None:
-    """A block computes ROWS rows of a head of keys, for a part of a sequence.
+    """Attention of some queries of each sequence to a cache.
 
-    A row is one of the `shared_by` heads of a query that share these keys. There are
-    `blocks` for all rows, none with more than COUNT. `scale` has the factor log2(e)."""
+    A row is a query and one of the `shared_by` heads that share a head of keys. A block
+    computes ROWS of the `queries * shared_by` rows of a sequence and a head of keys;
+    `blocks` of them compute all. If there are `parts` of sequences, each has blocks of
+    its own, which store their states: the sums of values to Parts, top and total to
+    States. The last one, by its ticket, adds them up: see :func:`add_states`.
+
+    Scores are multiplied by `scale`, with the factor log2(e). SOFT_CAP is the hyperbolic
+    tangent of `inner` times the score. With WINDOW a row sees `window` keys."""
     G, B = K.shape[2], Lengths.shape[0]
-    part, z, y = tl.grid(parts, blocks, G * B)
+    y, z, part = tl.grid(G * B, blocks, parts)
     g, b, first_row = tl.i32(y % G), tl.i32(y // G), tl.i32(z * ROWS)
     extents = (queries, shared_by * tl.i32(G), shared_by)
     length = tl.load(Lengths[b])
@@ -201,50 +222,44 @@ def decode_tiles(
     tl.copy(Q[places[0], 0:D], Qs)
     # A row sees the keys before its end.
     row = tl.arange(ROWS) + first_row
-    ends = row // shared_by + (length - queries + 1)
-    least = first_row // shared_by + (length - queries + 1)
+    ends, least = (r // shared_by + (length - queries + 1) for r in (row, first_row))
     first = tl.maximum(least - window, 0) // KEYS if WINDOW else 0
-    end = tl.cdiv(length, KEYS)
-    bounds = tuple(first + (end - first) * p // parts for p in (part, part + 1))
-    sizes = (length, ends, window, scale, inner)
+    last = tl.cdiv(length, KEYS)
+    first, last = (first + (last - first) * p // parts for p in (part, part + 1))
     cache, shared = (K, V, Table), (Qs, Ks, Vs)
+    scores_of = (length, ends, window, scale, inner)
     state = first_state(Sinks, g * shared_by + row % shared_by, part, D)
-    mode, full = (WINDOW, SOFT_CAP, STAGES), bounds[0]
+    mode, masked = (WINDOW, SOFT_CAP, STAGES), first
     if not WINDOW:  # Tiles that all rows see need no mask.
-        full = tl.clamp(tl.maximum(least, 0) // KEYS, *bounds)
-        own = (bounds[0], full)
-        state = attend_cache(cache, shared, (b, g), own, state, sizes, (False, *mode))
-    own = (full, bounds[1])
-    state = attend_cache(cache, shared, (b, g), own, state, sizes, (True, *mode))
+        masked = tl.clamp(tl.maximum(least, 0) // KEYS, first, last)
+        seen, m = (first, masked), (False, *mode)
+        state = attend_cache(cache, shared, (b, g), seen, state, scores_of, m)
+    rest, m = (masked, last), (True, *mode)
+    state = attend_cache(cache, shared, (b, g), rest, state, scores_of, m)
     if Parts is None:
-        store_state(state, Y, Sums, places)
+        store_state(state, Y, Sums, places, 0)
     else:
-        n = y * blocks + z
+        n, scratch = y * blocks + z, (Parts, States, Tickets)
         count = tl.minimum(queries * shared_by - first_row, ROWS)
-        if store_part_state(state, (Parts, States, Tickets), n, (part, parts), count):
-            whole = add_states(Parts, States, n * parts, parts, COUNT)
-            store_state(whole, Y, Sums, row_places(first_row, COUNT, (b, g), extents))
+        if store_part_state(state, scratch, n, (part, parts), count):
+            few = row_places(first_row, SIZES[0], (b, g), extents)
+            for column in tl.range(0, D, SIZES[1]):
+                whole = add_states(scratch, n * parts, parts, column, SIZES)
+                store_state(whole, Y, Sums, few, column)
 
 
-@dataclasses.dataclass(frozen=True)
-class DecodeTile:
-    """Rows and keys of a tile, threads of a block, stages of keys and values."""
-
-    rows: int
-    keys: int
-    threads: int
-    stages: int
-
-
-def decode_tile(depth: int, target: str) -> DecodeTile:
-    """The tile for heads of `depth` elements on a chip."""
+def decode_tile(depth: int, target: str) -> AttentionTile:
+    """The tile for heads of `depth` elements on a chip. Its queries are rows: those of
+    all heads that share a head of keys."""
     chip = target if target == "cpu" else find_chip(target)
     if chip.startswith("sm_"):
-        return DecodeTile(64, 64 if depth <= 128 else 32, 128, 3)
-    return DecodeTile(64 if depth <= 128 else 32, 64 if depth <= 64 else 32, 256, 1)
+        return AttentionTile(64, 64 if depth <= 128 else 32, 128, 3)
+    if chip.startswith("gfx1") and depth > 128:
+        return AttentionTile(32, 32, 128, 1)  # Sums of parts need registers, too.
+    return attention_tile(depth, target)
 
 
-def split_count(tile: DecodeTile, blocks: int, longest: int) -> int:
+def split_count(tile: AttentionTile, blocks: int, longest: int) -> int:
     """Into how many parts sequences are split, so that blocks fill a GPU.
 
     Args:
@@ -254,6 +269,21 @@ def split_count(tile: DecodeTile, blocks: int, longest: int) -> int:
     """
     wanted = math.ceil(_BLOCKS_EACH * PROCESSORS / blocks)
     return max(1, min(wanted, _MOST_PARTS, longest // (2 * tile.keys)))
+
+
+def sum_sizes(rows: int, depth: int, tile: AttentionTile) -> tuple[int, int, int]:
+    """The rows, columns and parts that a block adds up at a time.
+
+    Args:
+        rows: how many rows a block has at most.
+        depth: the elements of a head, a multiple of 16.
+        tile: the tile of a block.
+    """
+    count = min(tile.queries, 2 ** (rows - 1).bit_length())
+    most = max(16, _ELEMENTS * tile.threads // count)
+    width = max(n for n in range(16, depth + 1, 16) if depth % n == 0 and n <= most)
+    together = max(1, min(_TOGETHER, most // width))
+    return count, width, 2 ** (together.bit_length() - 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -278,37 +308,25 @@ class Cache:
         return length if self.table is None else length * int(self.table.shape[1])
 
 
-def check_decode(
-    q: Any, cache: Cache, window: int | None, soft_cap: float | None, sinks: Any
-) -> tl.DType:
-    """Checks the arguments of :func:`decode_attention`, and returns the element type.
+def check_decode(q: Any, cache: Cache, window: int | None) -> tl.DType:
+    """Checks the arrays of :func:`decode_attention`, and returns the element type.
 
     Raises:
         LaunchError: one does not fit.
     """
     name = "decode_attention"
     dtype = check_array(name, "q", q, ("B", "S", "H", "D"), (tl.f16, tl.bf16))
-    batches, _, heads, depth = q.shape
+    batches, _, _, depth = q.shape
     pages = batches if cache.table is None else "pages"
     check_array(name, "k", cache.k, (pages, "N", "G", depth), (dtype,))
     check_array(name, "v", cache.v, cache.k.shape, (dtype,))
     check_array(name, "lengths", cache.lengths, (batches,), (tl.i32,))
     if cache.table is not None:
         check_array(name, "table", cache.table, (batches, "pages"), (tl.i32,))
-    if depth % 16 or not 0 < depth <= 256:
-        raise fail(name, f"'q': expected D a multiple of 16 up to 256, found {depth}")
-    groups = cache.k.shape[2]
-    if groups == 0 or heads % groups:
-        raise fail(
-            name,
-            f"'k': expected a number of heads that divides {heads}, found {groups}",
-        )
+    if cache.table is not None and cache.k.shape[1] == 0:
+        raise fail(name, "'k': expected at least one token in a page, found none")
     if window is not None and window < 1:
         raise fail(name, f"'window': expected 1 or more, found {window}")
-    if soft_cap is not None and not soft_cap > 0:
-        raise fail(name, f"'soft_cap': expected a number above 0, found {soft_cap}")
-    if sinks is not None:
-        check_array(name, "sinks", sinks, (heads,), (tl.f32,))
     return dtype
 
 
@@ -373,20 +391,20 @@ def decode_attention(
     """
     name = "decode_attention"
     cache = Cache(k, v, table, lengths)
-    dtype = check_decode(q, cache, window, soft_cap, sinks)
+    dtype = check_decode(q, cache, window)
     batches, queries, heads, depth = q.shape
+    check_options(name, (heads, k.shape[2]), depth, scale, soft_cap, sinks)
     y = result(name, out, q, q.shape, dtype)
     sums = None
     if return_sums:
         sums = result(name, None, q, (batches, heads, queries), tl.f32)
     if 0 not in y.shape:
-        cap = soft_cap or 1.0
-        scale = depth**-0.5 if scale is None else scale
-        scores = ((cap if soft_cap else scale) * LOG2_E, scale / cap)
+        factors = score_factors(scale, soft_cap, depth)
+        seen = min(window or 0, cache.capacity)
         options = {"WINDOW": window is not None, "SOFT_CAP": soft_cap is not None}
         if table is not None:
             options["L"] = k.shape[1]
-        arrays, numbers = (sinks, y, sums), (*scores, window or 0, longest)
+        arrays, numbers = (sinks, y, sums), (*factors, seen, longest)
         launch_decode(q, cache, arrays, numbers, options, launch)
     return (y, sums) if return_sums else y
 
@@ -411,14 +429,12 @@ def launch_decode(
         launch: options of the launch.
     """
     sinks, y, sums = arrays
-    *scores, window, longest = numbers
+    *factors, window, longest = numbers
     batches, queries, heads, depth = q.shape
-    target = launch.get("target")
-    target = target or ("cpu" if is_on_host(q) else device_target())
-    tile = decode_tile(depth, target)
+    tile = decode_tile(depth, launch_target(q, launch))
     groups = int(cache.k.shape[2])
     rows = queries * (heads // groups)
-    blocks = math.ceil(rows / tile.rows)
+    blocks = math.ceil(rows / tile.queries)
     total = batches * groups * blocks
     splits = 1
     if can_allocate(q):
@@ -426,8 +442,8 @@ def launch_decode(
     parts = states = tickets = None
     if splits > 1:
         stream = launch.get("stream")
-        parts = allocate(q, stream, (total * splits, tile.rows, depth), tl.f32)
-        states = allocate(q, stream, (total * splits, 2, tile.rows), tl.f32)
+        parts = allocate(q, stream, (total * splits, tile.queries, depth), tl.f32)
+        states = allocate(q, stream, (total * splits, 2, tile.queries), tl.f32)
         tickets = take_tickets(q, stream, total)
     decode_tiles(
         q.reshape((batches * queries * heads, depth)),
@@ -444,12 +460,12 @@ def launch_decode(
         queries,
         heads // groups,
         blocks,
-        *scores,
+        *factors,
         window,
         splits,
         D=depth,
-        ROWS=tile.rows,
-        COUNT=min(tile.rows, 2 ** (rows - 1).bit_length()),
+        ROWS=tile.queries,
+        SIZES=sum_sizes(rows, depth, tile) if splits > 1 else None,
         KEYS=tile.keys,
         STAGES=tile.stages,
         threads=tile.threads,

@@ -8,13 +8,10 @@ import tilews
 import tilews.language as tl
 
 from ..._support.chips import find_chip
-from ...runtime import device_target
-from ...runtime.arrays import is_on_host
 from ..host import check_array, fail, result
 from ..operation import operation
-from .online_softmax import weigh
-
-LOG2_E = 1 / math.log(2)
+from .online_softmax import log_sum, weigh, weighted_mean
+from .score_options import LOG2_E, LOWEST, check_options, launch_target, score_factors
 
 
 @tilews.func
@@ -134,10 +131,11 @@ def attention_tiles(
     tl.copy(Q[b, q : q + count, h, 0:D], shared[0])
     # The last query sees the last key.
     sizes = (keys - queries, keys, window, scale, inner)
-    out, top = tl.zeros((QUERIES, D), tl.f32), tl.full((QUERIES,), -1e30, tl.f32)
+    out, top = tl.zeros((QUERIES, D), tl.f32), tl.full((QUERIES,), LOWEST, tl.f32)
     total = tl.zeros((QUERIES,), tl.f32)
     if Sinks is not None:
-        top = tl.full((QUERIES,), tl.load(Sinks[h]) * LOG2_E, tl.f32)
+        sink = tl.maximum(tl.load(Sinks[h]) * LOG2_E, LOWEST)
+        top = tl.full((QUERIES,), sink, tl.f32)
         total = tl.full((QUERIES,), 1.0, tl.f32)
     bounds = tile_bounds(m, QUERIES, KEYS, sizes, queries, CAUSAL, WINDOW)
     place, state = (b, h // (H // G), m, first_key), (out, top, total)
@@ -147,12 +145,10 @@ def attention_tiles(
     state = attend(K, V, shared, place, bounds[1:3], state, sizes, (False, *mode))
     state = attend(K, V, shared, place, bounds[2:], state, sizes, (True, *mode))
     out, top, total = state
-    factor = tl.where(total > 0.0, 1.0 / total, 0.0)
-    y = (out * factor[:, None]).to(Y.dtype)
+    y = weighted_mean(out, total).to(Y.dtype)
     tl.store(y, Y[b, q : q + count, h, 0:D])
     if Sums is not None:
-        sums = (top + tl.log2(total)) * (1 / LOG2_E)
-        tl.store(sums, Sums[b, h, q : q + count])
+        tl.store(log_sum(top, total), Sums[b, h, q : q + count])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,11 +180,9 @@ def check_attention(
     k: Any,
     v: Any,
     window: tuple[bool, int | None],
-    soft_cap: float | None,
-    sinks: Any,
     starts: tuple[Any, Any],
 ) -> tl.DType:
-    """Checks the arguments of :func:`attention`, and returns the element type.
+    """Checks the arrays of :func:`attention`, and returns the element type.
 
     Raises:
         LaunchError: one does not fit.
@@ -197,25 +191,13 @@ def check_attention(
     is_varlen = starts[0] is not None
     dims = ("tokens", "H", "D") if is_varlen else ("B", "S", "H", "D")
     dtype = check_array(name, "q", q, dims, (tl.f16, tl.bf16))
-    *outer, _, heads, depth = q.shape
+    *outer, _, _, depth = q.shape
     kind = (*outer, "tokens" if is_varlen else "N", "G", depth)
     check_array(name, "k", k, kind, (dtype,))
     check_array(name, "v", v, k.shape, (dtype,))
-    if depth % 16 or not 0 < depth <= 256:
-        raise fail(name, f"'q': expected D a multiple of 16 up to 256, found {depth}")
-    if k.shape[-2] == 0 or heads % k.shape[-2]:
-        raise fail(
-            name,
-            f"'k': expected a number of heads that divides {heads}, found "
-            f"{k.shape[-2]}",
-        )
     causal, width = window
     if width is not None and (not causal or width < 1):
         raise fail(name, f"'window': expected 1 or more, and causal, found {width}")
-    if soft_cap is not None and not soft_cap > 0:
-        raise fail(name, f"'soft_cap': expected a number above 0, found {soft_cap}")
-    if sinks is not None:
-        check_array(name, "sinks", sinks, (heads,), (tl.f32,))
     if is_varlen:
         check_array(name, "query_starts", starts[0], ("sequences + 1",), (tl.i32,))
         check_array(name, "key_starts", starts[1], starts[0].shape, (tl.i32,))
@@ -286,18 +268,15 @@ def attention(
     is_varlen = query_starts is not None
     key_starts = query_starts if key_starts is None else key_starts
     starts, span = (query_starts, key_starts), (causal, window)
-    dtype = check_attention(q, k, v, span, soft_cap, sinks, starts)
+    dtype = check_attention(q, k, v, span, starts)
     *outer, length, heads, depth = q.shape
+    check_options(name, (heads, k.shape[-2]), depth, scale, soft_cap, sinks)
     y = result(name, out, q, q.shape, dtype)
     sums = None
     if return_sums:
         sums = result(name, None, q, (*outer, heads, length), tl.f32)
     if 0 not in y.shape:
-        cap = soft_cap or 1.0
-        scale = depth**-0.5 if scale is None else scale
-        target = launch.get("target")
-        target = target or ("cpu" if is_on_host(q) else device_target())
-        tile = attention_tile(depth, target)
+        tile = attention_tile(depth, launch_target(q, launch))
 
         def batched(array: Any) -> Any:
             return array.reshape((1, *array.shape)) if is_varlen else array
@@ -310,9 +289,8 @@ def attention(
             batched(y),
             None if sums is None else batched(sums),
             longest or length,
-            (cap if soft_cap else scale) * LOG2_E,
-            scale / cap,
-            window or 0,
+            *score_factors(scale, soft_cap, depth),
+            min(window or 0, k.shape[-3]),
             D=depth,
             QUERIES=tile.queries,
             KEYS=tile.keys,

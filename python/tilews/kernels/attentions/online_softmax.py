@@ -5,6 +5,8 @@ from typing import Any
 import tilews
 import tilews.language as tl
 
+from .score_options import LOG2_E
+
 
 @tilews.func
 def weigh(scores: Any, state: Any, scale: Any) -> Any:
@@ -19,3 +21,16 @@ def weigh(scores: Any, state: Any, scale: Any) -> Any:
     factor = tl.exp2(top - higher)
     total = total * factor + tl.sum(weights, axis=1)
     return weights, (out * factor[:, None], higher, total)
+
+
+@tilews.func
+def weighted_mean(out: Any, total: Any) -> Any:
+    """The weighted mean of values, and 0 for rows without keys."""
+    factor = tl.where(total > 0.0, 1.0 / total, 0.0)
+    return out * factor[:, None]
+
+
+@tilews.func
+def log_sum(top: Any, total: Any) -> Any:
+    """The natural logarithm of the sum of exponentials."""
+    return (top + tl.log2(total)) * (1 / LOG2_E)

@@ -183,6 +183,32 @@ class Operands:
     is_direct: bool
 
 
+def result_type(name: str, kind: tl.DType, out_dtype: Any) -> tl.DType:
+    """The type of a result of operands of a type: the caller's, or the default.
+
+    Raises:
+        LaunchError: there are no such results.
+    """
+    default = kind if kind in FLOATS else tl.bf16 if kind.is_float else tl.i32
+    return check_type(name, "out_dtype", out_dtype or default, RESULTS)
+
+
+def is_direct(
+    kind: tl.DType, columns: tuple[int, int], transposed: tuple[bool, bool]
+) -> bool:
+    """Whether Hopper copies operands by TMA, and multiplies them as they are stored.
+
+    Args:
+        kind: the type of both.
+        columns: the lengths of their rows in memory.
+        transposed: whether they are stored transposed.
+    """
+    width = 128 // kind.bits
+    return all(extent % width == 0 for extent in columns) and (
+        kind.bits == 16 or transposed == (False, True)
+    )
+
+
 def read_operands(name: str, a: Any, b: Any, transposed: tuple[bool, bool]) -> Operands:
     """Checks the operands of a matmul. A batch with one right matrix is one matmul.
 
@@ -213,15 +239,13 @@ def read_operands(name: str, a: Any, b: Any, transposed: tuple[bool, bool]) -> O
     count = 1 if is_flat else batches
     rows = m * batches if is_flat else m
     stored = (k, rows) if transposed[0] else (rows, k)
-    width = 128 // dtype.bits
     return Operands(
         a.reshape((count, *stored)),
         b.reshape((count, *b.shape[-2:])),
         (*outer, m, n),
         (count, rows, n, k),
         dtype,
-        a.shape[-1] % width == b.shape[-1] % width == 0
-        and (dtype.bits == 16 or transposed == (False, True)),
+        is_direct(dtype, (a.shape[-1], b.shape[-1]), transposed),
     )
 
 
@@ -283,8 +307,7 @@ def matmul(
     name = "matmul"
     both = read_operands(name, a, b, (transpose_a, transpose_b))
     kind = both.dtype
-    default = kind if kind in FLOATS else tl.bf16 if kind.is_float else tl.i32
-    dtype = check_type(name, "out_dtype", out_dtype or default, RESULTS)
+    dtype = result_type(name, kind, out_dtype)
     y = result(name, out, a, both.outer, dtype)
     function = None if activation is None else find_activation(name, activation)
     finish = read_epilogue(name, both, bias, residual, scale_a, scale_b)

@@ -217,6 +217,7 @@ def choose(
     on_host: bool,
     is_direct: bool,
     can_split: bool = True,
+    can_persist: bool = True,
 ) -> Tiling:
     """The fastest tiling of the model.
 
@@ -227,10 +228,13 @@ def choose(
         on_host: whether the arrays are in host memory.
         is_direct: whether TMA copies the operands, and wgmma reads them as stored.
         can_split: whether there is memory for the sums of parts of the depth.
+        can_persist: whether the number of tiles is known to the kernel's blocks.
     """
     target = target or ("cpu" if on_host else device_target())
     best, least = None, math.inf
     for one in candidates(target, itemsize, is_direct):
+        if one.blocks and not can_persist:
+            continue
         for splits in possible_splits(one, shape) if can_split else (1,):
             time = microseconds(one, splits, shape, itemsize)
             if time < least:
