@@ -45,7 +45,7 @@ EQUIVALENT = [
     (
         "lit-memory_plan sm_90a",
         "duplicate:mbarrier_ready-7.0 late:mbarrier-6.0",
-        PUBLISHED,
+        "the-next-one-publishes-it",
     ),
     # The fence is lost before updates of global memory, which no copy reads.
     ("lit-peeled sm_90a", "move-out:proxy_fence-57.0", FENCED),
