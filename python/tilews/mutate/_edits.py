@@ -99,6 +99,11 @@ def following(op: ir.Operation) -> ir.Operation | None:
     return block[place] if place < len(block) else None
 
 
+def terminator(block: ir.Block) -> ir.Operation:
+    """The last operation of a block."""
+    return block.operations[len(block.operations) - 1].operation
+
+
 def is_terminator(op: ir.Operation) -> bool:
     return op.name in _TERMINATORS
 
@@ -129,20 +134,38 @@ def defining(value: ir.Value) -> ir.Operation | None:
 
 
 def number_of(value: ir.Value) -> int | None:
-    """The integer that constants determine; None if others determine `value`, too."""
+    """The natural number that constants determine; None if there is none.
+
+    Numbers on the way are natural, too, and fit into their types as signed numbers. So
+    no operation wraps around, and signed and unsigned arithmetic agree. For example,
+    ``remui(subi(0, 1), 3)`` has no number here: it is 0 in i32, where 0 - 1 is
+    4294967295, and 2 in Python.
+    """
     maker = defining(value)
     if maker is None:
         return None
     if maker.name == "arith.constant":
         attribute = maker.attributes["value"]
-        return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
-    compute = _COMPUTE.get(maker.name)
-    parts = [number_of(each) for each in maker.operands]
-    if compute is None or None in parts or (compute is operator.mod and not parts[1]):
-        return None
-    return compute(*parts)
+        found = attribute.value if isinstance(attribute, ir.IntegerAttr) else None
+    else:
+        compute = _COMPUTE.get(maker.name)
+        parts = [number_of(each) for each in maker.operands]
+        if compute is None or None in parts:
+            return None
+        if compute is operator.mod and not parts[1]:
+            return None
+        found = compute(*parts)
+    fits = found is not None and found in _natural_numbers(value.type)
+    return found if fits else None
 
 
+def _natural_numbers(type_: ir.Type) -> range:
+    """The natural numbers of a type; an index has 32 bits on some targets."""
+    width = type_.width if isinstance(type_, ir.IntegerType) else _INDEX_WIDTH
+    return range(1 << (width - 1))
+
+
+_INDEX_WIDTH = 32
 #: What :func:`number_of` computes.
 _COMPUTE: dict[str, Callable[..., int]] = {
     "arith.addi": operator.add,

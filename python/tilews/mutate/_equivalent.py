@@ -6,13 +6,12 @@ those of this file compare runs of the simulator.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from .. import ir
 from . import _edits, _protocol
-from ._mutants import Mutant
+from ._mutants import Mutant, merged
 from ._order import Order
 from .rules import JOINT_RULES, RULES, original_of
 
@@ -193,9 +192,7 @@ def numbers_agree(edits: Sequence[Mutant], orders: Orders) -> bool:
     guards = [each.operands[0] for each in inside if each.name == "scf.if"]
     if not all(map(_is_of_numbers, guards)):
         return False
-    pairs = _compare(
-        dataclasses.replace(edits[0], module=edits[-1].module), None, orders
-    )
+    pairs = _compare(merged(edits), None, orders)
     return pairs is not None and all(one == other for one, other in pairs)
 
 

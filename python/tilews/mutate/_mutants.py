@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from .. import ir
 from ..errors import CompileError
@@ -42,6 +42,11 @@ class Mutant:
     def place(self) -> str:
         """The changed operation as it was, without its types."""
         return _line(self.op)
+
+
+def merged(edits: Sequence[Mutant]) -> Mutant:
+    """Several edits as one: the change of the first one, with the result of all."""
+    return dataclasses.replace(edits[0], module=edits[-1].module)
 
 
 def mutants(

@@ -107,7 +107,7 @@ def _not_carried(op: ir.Operation, variant: int) -> bool:
     if around.name != "scf.if" or len(around.regions[1].blocks) == 0:
         return False
     other = next(r.blocks[0] for r in around.regions if r.blocks[0] != op.block)
-    value = other.operations[len(other.operations) - 1].operation.operands[index]
+    value = _edits.terminator(other).operands[index]
     if _edits.is_defined_in(value, around):
         return False
     op.operands[index] = value

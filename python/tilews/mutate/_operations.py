@@ -80,7 +80,7 @@ def _other_branch(op: ir.Operation, variant: int) -> bool:
     if len(branches) < 2:
         return False
     other = branches[1] if op.block == branches[0] else branches[0]
-    place = _edits.before(other.operations[len(other.operations) - 1].operation)
+    place = _edits.before(_edits.terminator(other))
     operands = _edits.rebuild_all(op.operands, around, place, last=False)
     if operands is None:
         return False
@@ -163,7 +163,7 @@ def _guard_twice(op: ir.Operation, variant: int) -> bool:
     other = op.regions[1].blocks
     if len(other) == 0:
         return True
-    kept = other[0].operations[len(other[0].operations) - 1].operation
+    kept = _edits.terminator(other[0])
     for result, value in zip(first.results, list(kept.operands), strict=True):
         for each in _edits.walk(op)[1:]:
             each.replace_uses_of_with(value, result)

@@ -177,7 +177,7 @@ def _never_looked_at(mutant: Mutant) -> bool:
         return False
     number = _edits.carried_state(loop, first=3)[mutant.variant // 2] - 3
     body = loop.regions[0].blocks[0]
-    last = body.operations[len(body.operations) - 1].operation
+    last = _edits.terminator(body)
     carried = [body.arguments[1 + number], loop.results[number]]
     return last.operands[number] != carried[0] and all(
         _is_guarded(use.owner.operation, loop) for each in carried for use in each.uses

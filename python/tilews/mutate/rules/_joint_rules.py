@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
 from ... import ir
 from ...passmanager import PassManager
 from .. import _edits, _protocol
 from .._canonical import program
-from .._mutants import Mutant
+from .._mutants import Mutant, merged
 from ._barrier_rules import orders_accesses, orders_signals, waits_cover_as_much
-from ._channel_rules import original_text, same_program
+from ._channel_rules import original_of, same_program
 from ._one_slot import fills_before_reads
 from ._paths import back_to_last
 from ._zeros import add_zeros
@@ -29,7 +28,7 @@ def joint_rule(function: JointRule) -> JointRule:
 
 def _same_program(edits: Sequence[Mutant]) -> bool:
     """Whether several edits do nothing together."""
-    return same_program(dataclasses.replace(edits[0], module=edits[-1].module))
+    return same_program(merged(edits))
 
 
 # The rule for one edit describes it.
@@ -61,8 +60,7 @@ def _all_groups_together(edits: Sequence[Mutant]) -> bool:
     op = edits[0].op
     if any(each.op.name != "tile.commit_group" for each in edits):
         return False
-    merged = dataclasses.replace(edits[0], module=edits[-1].module)
-    return _protocol.role_of(op) is None and waits_cover_as_much(merged)
+    return _protocol.role_of(op) is None and waits_cover_as_much(merged(edits))
 
 
 @joint_rule
@@ -75,18 +73,17 @@ def _slots_are_renamed(edits: Sequence[Mutant]) -> bool:
     become one. Or all operations on it were changed, each once, by equally many slots.
     """
     places = {_place_of(each) for each in edits}
-    if len(places) != 1 or None in places:
+    place = places.pop()
+    if places or place is None:
         return False
-    (place,) = places
-    users = [
-        use.owner.operation for use in _barrier_at(_original_of(edits), place).uses
-    ]
+    original = original_of(edits[0])
+    users = list(_barrier_at(original, place).uses)
     depth = _edits.depth(edits[0].op.operands[0].type)
     # The first variant uses the next slot, the second one the previous slot.
     steps = {(1 - 2 * each.variant) % depth for each in edits}
     if len(steps) == 1 and len(users) == len(edits) and _are_distinct(edits):
         return True
-    kernels = _original_of(edits), edits[-1].module
+    kernels = original, edits[-1].module
     before, after = (_slots_at(each, place) for each in kernels)
     pairs = set(zip(before, after, strict=True))
     return (
@@ -110,8 +107,8 @@ def _all_barriers(root: ir.Operation) -> Iterator[ir.Value]:
             yield each.results[0]
 
 
-def _barrier_at(module: ir.Module, place: int | None) -> ir.Value:
-    return list(_all_barriers(module.operation))[place or 0]
+def _barrier_at(module: ir.Module, place: int) -> ir.Value:
+    return list(_all_barriers(module.operation))[place]
 
 
 def _are_distinct(edits: Sequence[Mutant]) -> bool:
@@ -127,7 +124,7 @@ def _are_distinct(edits: Sequence[Mutant]) -> bool:
     return len(set(numbers)) == len(edits)
 
 
-def _slots_at(module: ir.Module, place: int | None) -> list[int | None]:
+def _slots_at(module: ir.Module, place: int) -> list[int | None]:
     """The slots that the uses of an mbarrier name; None where it is no constant."""
     barrier = _barrier_at(module, place)
     return [
@@ -136,10 +133,6 @@ def _slots_at(module: ir.Module, place: int | None) -> list[int | None]:
         for number, value in enumerate(each.operands)
         if value == barrier
     ]
-
-
-def _original_of(edits: Sequence[Mutant]) -> ir.Module:
-    return ir.Module.parse(original_text(edits[0]), context=edits[0].module.context)
 
 
 @joint_rule
@@ -163,7 +156,7 @@ def _adds_only_zeros(edits: Sequence[Mutant]) -> bool:
     numbers = {_number_of_loop(each.op) for each in edits}
     if len(numbers) != len(edits):
         return False
-    loops = list(_all_loops(_original_of(edits).operation))
+    loops = list(_all_loops(original_of(edits[0]).operation))
     return add_zeros([loops[each] for each in sorted(numbers)])
 
 
@@ -180,18 +173,20 @@ def _one_slot_is_enough(edits: Sequence[Mutant]) -> bool:
     `nothing-is-unordered` holds, where a wait for all groups before a barrier counts as
     part of it.
     """
-    original, mutant = _original_of(edits), edits[-1].module
+    original, mutant = original_of(edits[0]), edits[-1].module
     names = {each.name for each in _edits.walk(original.operation)}
     if names & {"tile.channel", "tile.mbarrier", "tile.role"}:
         return False
     if "tile.slot" not in names or not fills_before_reads(original):
         return False
     expected = _program_without_slots(original)
-    return (
-        expected is not None
-        and expected == _program_without_slots(mutant)
-        and _names_one_slot(mutant)
-    )
+    if expected is None or expected != _program_without_slots(mutant):
+        return False
+    folded = _fold_constants(mutant)
+    if not _names_one_slot(folded):
+        return False
+    _drain_at_waits(folded)
+    return orders_accesses(folded)
 
 
 def _program_without_slots(module: ir.Module) -> str | None:
@@ -205,22 +200,21 @@ def _program_without_slots(module: ir.Module) -> str | None:
     return program(copy)
 
 
+def _fold_constants(module: ir.Module) -> ir.Module:
+    """A copy in which values that are always the same are constants."""
+    copy = ir.Module.parse(str(module), context=module.context)
+    passes = "builtin.module(gpu.module(gpu.func(sccp)))"
+    PassManager.parse(passes, module.context).run(copy.operation)
+    return copy
+
+
 def _names_one_slot(module: ir.Module) -> bool:
-    """Whether the slots of a buffer are the same, and accesses to them are ordered."""
-    text = str(module)
-    with module.context:
-        folded = ir.Module.parse(text)
-        PassManager.parse("builtin.module(gpu.module(gpu.func(sccp)))").run(
-            folded.operation
-        )
+    """Whether constants determine the slots of each buffer, and these are the same."""
     slots: dict[ir.Value, set[int | None]] = collections.defaultdict(set)
-    for each in _edits.walk(folded.operation):
+    for each in _edits.walk(module.operation):
         if each.name == "tile.slot":
             slots[each.operands[0]].add(_edits.number_of(each.operands[1]))
-    _drain_at_waits(folded)
-    return all(
-        len(each) == 1 and None not in each for each in slots.values()
-    ) and orders_accesses(folded)
+    return all(len(each) == 1 and None not in each for each in slots.values())
 
 
 def _drain_at_waits(module: ir.Module) -> None:

@@ -65,20 +65,10 @@ def _another_slot_for_all(mutant: Mutant) -> bool:
 def _published_in_time(mutant: Mutant) -> bool:
     """The initializations of mbarriers are published before these are used.
 
-    Premises: the changed operation is an `mbarrier_ready`, or an mbarrier that another
-    `mbarrier_ready` still follows. It was moved over allocations, pure operations and
-    barriers, an `mbarrier_ready` over no mbarrier. Only such operations, and other
-    mbarriers, come before the `mbarrier_ready` that follows.
+    Premises: the changed operation is an `mbarrier_ready`. It was moved over
+    allocations, pure operations and barriers, and over no mbarrier.
     """
     op, crossed = mutant.op, _protocol.crossed_by(mutant)
-    if mutant.mutation == "late":
-        block = _edits.block_of(op)
-        ready = [each for each in block if each.name == "tile.mbarrier_ready"]
-        later = ready[mutant.variant + 1 :]
-        return bool(later) and all(
-            each.name.startswith("tile.mbarrier") or _uses_no_barrier(each)
-            for each in block[block.index(op) : block.index(later[0])]
-        )
     if (
         op.name != "tile.mbarrier_ready"
         or crossed is None
@@ -87,6 +77,26 @@ def _published_in_time(mutant: Mutant) -> bool:
         return False
     return all(
         _uses_no_barrier(each) and each.name != "tile.mbarrier" for each in crossed
+    )
+
+
+@rule
+def _the_next_one_publishes_it(mutant: Mutant) -> bool:
+    """Another `mbarrier_ready` publishes an mbarrier before it is used.
+
+    Premises: the changed operation is an mbarrier, which was moved after the first
+    `mbarrier_ready`. Another one follows, and up to it there are only mbarriers,
+    allocations, pure operations and barriers.
+    """
+    op = mutant.op
+    if mutant.mutation != "late":
+        return False
+    block = _edits.block_of(op)
+    ready = [each for each in block if each.name == "tile.mbarrier_ready"]
+    later = ready[mutant.variant + 1 :]
+    return bool(later) and all(
+        each.name in ("tile.mbarrier", "tile.mbarrier_ready") or _uses_no_barrier(each)
+        for each in block[block.index(op) : block.index(later[0])]
     )
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from ... import ir
+from ...dialects import tile
 from .. import _edits, _protocol
 
 
 def fills_before_reads(module: ir.Module) -> bool:
     """Whether each iteration fills all of a slot and then reads what it filled.
 
-    That holds for each buffer with slots whose numbers are no constants. The numbers of
-    a fill and of its read, and their guards, are computed alike, so they are equal in
-    each iteration.
+    That has to hold for each buffer with slots. The numbers of a fill and of its read,
+    and their guards, are computed alike, so they are equal in each iteration.
     """
     slots = [e for e in _edits.walk(module.operation) if e.name == "tile.slot"]
-    buffers = [each.operands[0] for each in slots]
+    buffers = {each.operands[0] for each in slots}
     return all(_Buffer(each).is_read_at_once() for each in buffers)
 
 
@@ -62,12 +62,12 @@ def _is_filled(slot: ir.Operation) -> bool:
 
 
 def _is_whole_copy(op: ir.Operation, slot: ir.Value) -> bool:
-    if op.name != "tile.copy" or op.operands[0] == slot:
+    copy = op.opview
+    if not isinstance(copy, tile.CopyOp) or copy.source == slot:
         return False
-    segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-    sizes = list(ir.DenseI64ArrayAttr(op.attributes["dest_sizes"]))
-    # No sizes, no signal, no limit and no rows.
-    return not sizes and not any(segments[3:])
+    is_part = len(copy.dest_sizes) > 0 or len(copy.dest_offsets) > 0
+    others = (copy.signal, copy.limit, copy.rows)
+    return not is_part and all(each is None for each in others)
 
 
 def _is_read(slot: ir.Operation) -> bool:
@@ -82,7 +82,7 @@ class _EqualValues:
         self._loop = loop
         body = loop.regions[0].blocks[0]
         self._carried = list(body.arguments)[1:]
-        self._yielded = body.operations[len(body.operations) - 1].operation.operands
+        self._yielded = _edits.terminator(body).operands
         #: Pairs that are equal if they are so before the first iteration.
         self._pairs: list[tuple[ir.Value, ir.Value]] = []
 
@@ -136,5 +136,4 @@ def _alike(one: ir.Operation, other: ir.Operation) -> bool:
 
 
 def _yields_of(op: ir.Operation, region: int) -> list[ir.Value]:
-    block = op.regions[region].blocks[0]
-    return list(block.operations[len(block.operations) - 1].operation.operands)
+    return list(_edits.terminator(op.regions[region].blocks[0]).operands)

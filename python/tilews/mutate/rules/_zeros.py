@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ... import ir
+from ...dialects import tile
 from .. import _edits, _protocol
 from .._protocol import BLOCKING, SIGNALING
 
@@ -112,7 +113,8 @@ class _Iteration:
         if not all(map(self._follow, operations[:-1])):
             return False
         return all(
-            not list(result.uses) or self._same.get(value) == argument
+            not list(result.uses)
+            or (value in self._same and self._same[value] == argument)
             for result, value, argument in zip(
                 self._loop.results, operations[-1].operands, carried, strict=True
             )
@@ -143,8 +145,7 @@ class _Iteration:
 
     def _reads_zeros(self, load: ir.Operation) -> bool:
         """Whether all that is written to a buffer in this iteration are zeros."""
-        segments = list(ir.DenseI32ArrayAttr(load.attributes["operandSegmentSizes"]))
-        if segments[_PADDING]:
+        if isinstance(load.opview, tile.LoadOp) and load.opview.padding is not None:
             return False
         buffer = _protocol.buffer_of(load.operands[0])
         kernel = _edits.kernel_of(load)
@@ -175,26 +176,22 @@ class _Iteration:
         return around in self._loops and bool(waits) and _starts_beyond(copy, around)
 
 
-def _starts_beyond(copy: ir.Operation, loop: ir.Operation) -> bool:
+def _starts_beyond(op: ir.Operation, loop: ir.Operation) -> bool:
     """Whether a copy after the last iteration reads beyond an extent of an array."""
-    memory = copy.operands[0]
+    copy = op.opview
+    if not isinstance(copy, tile.CopyOp):
+        return False
+    memory = copy.source
     if _protocol.is_shared(memory.type) or not isinstance(memory.owner, ir.Block):
         return False
-    segments = list(ir.DenseI32ArrayAttr(copy.attributes["operandSegmentSizes"]))
-    if any(segments[_LIMIT:]):
+    if copy.limit is not None or copy.rows is not None:
         return False
-    offsets = _protocol.dynamic_offsets(copy, "static_source_offsets", first=1)
+    offsets = _protocol.dynamic_offsets(op, "static_source_offsets", first=1)
     return any(
         _is_beyond(memory, dim, factor, loop)
         for dim, offset in offsets.items()
         if (factor := _factor_of(offset, loop)) is not None
     )
-
-
-#: The place of the padding among the groups of operands of a load.
-_PADDING = 2
-#: The place of the limit among the groups of operands of a copy, before that of rows.
-_LIMIT = 6
 
 
 def _factor_of(offset: ir.Value, loop: ir.Operation) -> int | None:
