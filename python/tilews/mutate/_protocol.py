@@ -34,6 +34,13 @@ def barrier_of(op: ir.Operation) -> Barrier | None:
 
 
 BLOCKING = {"tile.acquire", "tile.wait", "tile.mbarrier_wait"}
+#: The atomic updates, and the atomic load.
+ATOMIC = {
+    "tile.atomic_rmw",
+    "tile.atomic_cas",
+    "tile.atomic_load",
+    "tile.atomic_scatter",
+}
 SIGNALING = {"tile.commit", "tile.release", "tile.mbarrier_arrive"}
 
 
@@ -370,7 +377,7 @@ def is_ordered_by_channels(op: ir.Operation) -> bool:
             return False
         if each.name == "memref.store" and not _is_alone(each.operands[1], each):
             return False
-        if each.name.startswith("tile.atomic_") and not is_lone_update(each):
+        if each.name in ATOMIC and not is_lone_update(each):
             return False
         if each.name == "tile.copy":
             return False

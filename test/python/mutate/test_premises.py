@@ -119,7 +119,8 @@ ZEROS = {
     "another copy into the buffer": (_LOOP, f"%v = {_VIEW}\n {_COPY}\n {_LOOP}", 1),
     "control flow": (
         _BODY,
-        f"{_BODY} %t = arith.cmpi eq, %c0, %c1 : index\n scf.if %t {{ tile.barrier }}\n",
+        f"{_BODY} %t = arith.cmpi eq, %c0, %c1 : index\n"
+        " scf.if %t { tile.barrier }\n",
         1,
     ),
     "another effect": (

@@ -210,8 +210,8 @@ def decode_tiles(
     its own, which store their states: the sums of values to Parts, top and total to
     States. The last one, by its ticket, adds them up: see :func:`add_states`.
 
-    Scores are multiplied by `scale`, with the factor log2(e). SOFT_CAP is the hyperbolic
-    tangent of `inner` times the score. With WINDOW a row sees `window` keys."""
+    Scores are multiplied by `scale`, which has the factor log2(e), with SOFT_CAP after
+    a hyperbolic tangent of `inner` times them. With WINDOW a row sees `window` keys."""
     G, B = K.shape[2], Lengths.shape[0]
     y, z, part = tl.grid(G * B, blocks, parts)
     g, b, first_row = tl.i32(y % G), tl.i32(y // G), tl.i32(z * ROWS)

@@ -12,7 +12,7 @@ from ...errors import CompileError
 from .. import _edits, _protocol
 from .._mutants import Mutant
 from .._order import are_waited_for, is_signal_for_others, signals_for_others
-from .._protocol import BLOCKING, SIGNALING
+from .._protocol import ATOMIC, BLOCKING, SIGNALING
 from ._channel_rules import (
     RULES,
     drains_or_fences,
@@ -450,7 +450,7 @@ def _is_generic(op: ir.Operation) -> bool:
     if op.name == "tile.gemm":
         return str(op.attributes["tile.inst"]) == "#tile.inst<mma>"
     names = {"memref.load", "memref.store", "tile.barrier", "tile.load", "tile.store"}
-    is_synchronous = op.name in names | BLOCKING or op.name.startswith("tile.atomic_")
+    is_synchronous = op.name in names | BLOCKING | ATOMIC
     return _edits.is_pure(op) or is_synchronous or _protocol.has_scratch(op)
 
 
