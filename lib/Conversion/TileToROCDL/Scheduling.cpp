@@ -67,7 +67,8 @@ enum class StepsAhead { All, Two, One };
 /// Operands of wmma take most of the registers of an RDNA chip: 16 for each
 /// pair on gfx11. A half of what the matmul leaves is for other fragments.
 static StepsAhead getStepsAhead(const MatmulRegisters &registers) {
-  if (registers.tiles > 1 && !registers.hasFragment)
+  bool readsNothing = registers.perStep == 0; // Both operands are fragments.
+  if (readsNothing || (registers.tiles > 1 && !registers.hasFragment))
     return StepsAhead::All;
   int64_t most = tile::BlockUnit::kMostRegistersRDNA;
   int64_t free = (most - tile::kOtherRegisters - registers.held) / 2;

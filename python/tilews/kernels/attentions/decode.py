@@ -220,12 +220,11 @@ def decode_tiles(
     Qs, Ks, Vs = (tl.alloc_shared((n, D), Q.dtype) for n in (ROWS, KEYS, KEYS))
     places = row_places(first_row, ROWS, (b, g), extents)
     tl.copy(Q[places[0], 0:D], Qs)
-    # A row sees the keys before its end.
-    row = tl.arange(ROWS) + first_row
+    row = tl.arange(ROWS) + first_row  # It sees the keys before its end.
     ends, least = (r // shared_by + (length - queries + 1) for r in (row, first_row))
     first = tl.maximum(least - window, 0) // KEYS if WINDOW else 0
-    last = tl.cdiv(length, KEYS)
-    first, last = (first + (last - first) * p // parts for p in (part, part + 1))
+    tiles = tl.cdiv(length, KEYS) - first
+    first, last = (first + tiles * p // parts for p in (part, part + 1))
     cache, shared = (K, V, Table), (Qs, Ks, Vs)
     scores_of = (length, ends, window, scale, inner)
     state = first_state(Sinks, g * shared_by + row % shared_by, part, D)

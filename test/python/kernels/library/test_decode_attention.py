@@ -233,7 +233,7 @@ def compile_decode(chip, *call, **options):
     (compiled,) = library_calls.compile_for(
         lambda **launch: serve(*call, **options, **launch), chip
     )
-    assert compiled.resources["spill_stores"] == 0
+    assert compiled.resources["stack_bytes"] == 0
     if chip.startswith("sm_"):
         assert not compiled.resources["warnings"]  # No wgmma waits for another one.
     return compiled
