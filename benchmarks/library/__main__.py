@@ -70,6 +70,12 @@ LISTED: dict[str, list[tuple[tuple[int, ...], str, str]]] = {
         ((8192, 8192, 8192), "e4m3", "NT"),
         ((4096, 4096, 4096), "f32", "NT"),
     ],
+    "grouped_matmul": [
+        ((8192, 4096, 4096, 8), "bf16", "rows"),
+        ((8192, 4096, 4096, 8), "bf16", "gather"),
+        ((16384, 2048, 4096, 64), "bf16", "gather"),
+        ((512, 2048, 4096, 64), "bf16", "gather"),
+    ],
     "attention": [
         ((8, 4096, 32, 32, 128), "bf16", "full"),
         ((8, 4096, 32, 32, 128), "bf16", "causal"),
@@ -95,37 +101,44 @@ def listed_cases(names: list[str]) -> list[Case]:
     return [Case(name, *each) for name in names for each in LISTED[name]]
 
 
-def random_cases(names: list[str], count: int, seed: int) -> list[Case]:
-    """Cases with random shapes, `count` of each operation."""
-    draw = random.Random(seed)
+def random_shape(name: str, layout: str, draw: random.Random) -> tuple[int, ...]:
+    """A random shape of a case of an operation."""
 
     def size(low: int, high: int, step: int) -> int:
         """A multiple of `step`; its logarithm is uniform."""
         return max(step, round(low * (high / low) ** draw.random() / step) * step)
 
+    def heads(*shared_by: int) -> tuple[int, int, int]:
+        """Heads of queries, heads of keys, and elements of a head."""
+        groups, depth = draw.choice([1, 2, 4, 8]), draw.choice([64, 128, 256])
+        return groups * draw.choice(shared_by), groups, depth
+
+    if name == "matmul":
+        return size(1, 8192, 1), size(256, 8192, 16), size(256, 8192, 16)
+    if name == "grouped_matmul":
+        experts = draw.choice([1, 4, 8, 64, 128])
+        return size(16, 16384, 4), size(256, 8192, 16), size(256, 8192, 16), experts
+    if name == "attention":
+        return size(1, 8, 1), size(64, 8192, 1), *heads(1, 2, 4)
+    if name == "decode_attention":
+        return size(1, 128, 1), size(256, 16384, 64), *heads(1, 4, 8)
+    if name == "rope":
+        return size(64, 32768, 1), size(1, 64, 1), draw.choice([64, 128, 256])
+    columns = size(256, 16384, int(layout) if layout == "128" else 8)
+    return size(1, 2**26 // columns, 1), columns
+
+
+def random_cases(names: list[str], count: int, seed: int) -> list[Case]:
+    """Cases with random shapes, `count` of each operation."""
+    draw = random.Random(seed)
     found = []
     for name in names:
         for _ in range(count):
             _, dtype, layout = draw.choice(LISTED[name])
+            shape = random_shape(name, layout, draw)
             if name == "matmul":
-                m, (n, k) = size(1, 8192, 1), (size(256, 8192, 16) for _ in range(2))
-                shape: tuple[int, ...] = (m, n, k)
                 # The stored rows of A (K, M) and of B begin at multiples of 16 bytes.
                 dtype, layout = draw.choice(["bf16", "e4m3"]), "NT"
-            elif name == "attention":
-                groups = draw.choice([1, 2, 4, 8])
-                heads = groups * draw.choice([1, 2, 4])
-                depth = draw.choice([64, 128, 256])
-                shape = size(1, 8, 1), size(64, 8192, 1), heads, groups, depth
-            elif name == "decode_attention":
-                groups, depth = draw.choice([1, 2, 4, 8]), draw.choice([64, 128, 256])
-                heads = groups * draw.choice([1, 4, 8])
-                shape = size(1, 128, 1), size(256, 16384, 64), heads, groups, depth
-            elif name == "rope":
-                shape = size(64, 32768, 1), size(1, 64, 1), draw.choice([64, 128, 256])
-            else:
-                columns = size(256, 16384, int(layout) if layout == "128" else 8)
-                shape = size(1, 2**26 // columns, 1), columns
             found.append(Case(name, shape, dtype, layout))
     return found
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def unit_of(group: str) -> str:
     """The unit of the speed of an operation."""
-    return "TFLOP/s" if group in ("attention", "matmul") else "GB/s"
+    sums = ("attention", "matmul", "grouped_matmul")
+    return "TFLOP/s" if group in sums else "GB/s"
 
 
 def prepare(make: Any, case: Case) -> tuple[Problem, list[Candidate]]:

@@ -345,6 +345,37 @@ def matmul(case: Case) -> Trial:
     )
 
 
+def grouped_matmul(case: Case) -> Trial:
+    """A mixture of experts; the shape is rows, N, K and experts. With the layout
+    "gather" the rows are taken from a quarter as many tokens."""
+    m, n, k, groups = case.shape
+    tokens = _random((m // 4 if case.layout == "gather" else m, k), case.dtype)
+    experts = _random((groups, n, k), case.dtype)
+    cuts = torch.randint(0, m + 1, (groups - 1,), device="cuda").sort().values
+    ends = torch.cat([cuts, torch.full((1,), m, device="cuda")]).int()
+    starts = F.pad(ends, (1, 0))
+    given, taken = {}, tokens
+    if case.layout == "gather":
+        rows = torch.randint(0, len(tokens), (m,), device="cuda", dtype=torch.int32)
+        given, taken = {"rows": rows}, tokens[rows.long()]
+    y = torch.empty(m, n, dtype=tokens.dtype, device="cuda")
+    reference = torch.empty(m, n, dtype=torch.float64, device="cuda")
+    bounds = starts.tolist()
+    for expert in range(groups):
+        own = slice(*bounds[expert : expert + 2])
+        reference[own] = taken[own].double() @ experts[expert].double().T
+    return Trial(
+        lambda: kernels.grouped_matmul(
+            tokens, experts, starts, transpose_b=True, out=y, **given
+        ),
+        {"grouped_mm": lambda: torch._grouped_mm(taken, experts.mT, offs=ends)},
+        y,
+        reference,
+        2e-12 * m * n * k,
+        2 * UNIT_ROUNDOFF[case.dtype],
+    )
+
+
 def attention(case: Case) -> Trial:
     """Attention; the shape is batches, queries and keys, heads of both, elements."""
     batch, length, heads, groups, depth = case.shape
@@ -425,6 +456,6 @@ TRIALS: dict[str, Callable[[Case], Trial]] = {
     for each in (
         *(softmax, rms_norm, layer_norm, silu_and_mul, gelu_and_mul, rope),
         *(cast_to_fp8, cross_entropy, argmax, top_k, cumsum, dropout),
-        *(matmul, attention, decode_attention),
+        *(matmul, grouped_matmul, attention, decode_attention),
     )
 }
