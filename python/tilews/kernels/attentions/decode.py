@@ -365,7 +365,7 @@ def decode_attention(
         table: (B, W) of i32: the pages of each sequence, in its order. Those that its
             length does not reach may be any.
         window: how many keys a query sees at most, its own included.
-        scale: of scores, by default ``1 / sqrt(D)``.
+        scale: of scores, above 0; by default ``1 / sqrt(D)``.
         soft_cap: scores become ``soft_cap * tanh(score / soft_cap)``.
         sinks: (H) of f32: a score of each head that takes weight but has no value.
         longest: the number of tokens of the longest sequence, by default that for which

@@ -239,7 +239,7 @@ def attention(
         causal: whether query i of S sees the keys up to ``i + N - S``.
         window: how many keys a query sees at most, the last of them ``i + N - S``; with
             `causal` only.
-        scale: of scores, by default ``1 / sqrt(D)``.
+        scale: of scores, above 0; by default ``1 / sqrt(D)``.
         soft_cap: scores become ``soft_cap * tanh(score / soft_cap)``.
         sinks: (H) of f32: a score of each head that takes weight but has no value.
         query_starts: (sequences + 1) of i32: the first token of each sequence, and the

@@ -82,8 +82,9 @@ def test_against_float64(dtype, shape, causal):
         {"causal": True, "window": 1},
         {"causal": True, "window": 50},
         {"causal": True, "window": 500},
+        {"causal": True, "window": 2**31 - 1},
         {"soft_cap": 1.5, "scale": 0.5},
-        {"sinks": np.array([0.5, -2], np.float32)},
+        {"sinks": np.array([0.5, -np.inf], np.float32)},
         {
             "causal": True,
             "window": 64,
@@ -166,6 +167,10 @@ Q = np.zeros((1, 8, 6, 32), np.float16)
         (
             lambda: kernels.attention(Q, Q, Q, soft_cap=-1.0),
             "attention: 'soft_cap': expected a number above 0, found -1.0",
+        ),
+        (
+            lambda: kernels.attention(Q, Q, Q, scale=0.0),
+            "attention: 'scale': expected a number above 0, found 0.0",
         ),
         (
             lambda: kernels.attention(Q, Q, Q, key_starts=np.zeros(2, np.int32)),
