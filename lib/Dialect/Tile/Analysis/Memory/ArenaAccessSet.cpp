@@ -37,6 +37,9 @@ bool ArenaAccess::overlaps(const ArenaAccess &other) const {
   if (loop && loop == other.loop && moving == other.moving &&
       root == other.root && earlier != other.earlier)
     return false;
+  if (root && root == other.root && elements && other.elements &&
+      elements->isDisjointFrom(*other.elements))
+    return false;
   if (space == other.space)
     return begin < other.end && other.begin < end;
   ArenaSpace known = space == ArenaSpace::Unknown ? other.space : space;
@@ -83,6 +86,9 @@ void ArenaAccess::print(raw_ostream &os) const {
     os << ", scratch";
   if (loop)
     os << ", moving with a loop" << (earlier ? ", earlier" : "");
+  if (elements)
+    os << ", elements [" << elements->begin << ", " << elements->end
+       << ") of dimension " << elements->dim;
   if (atomic)
     os << ", atomic " << stringifyAtomicKind(*atomic);
 }

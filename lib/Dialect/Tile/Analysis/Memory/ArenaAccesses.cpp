@@ -11,7 +11,9 @@
 // constant offsets accesses the bytes between its first and its last element,
 // rounded to the atoms that a swizzle permutes; other accesses touch the whole
 // buffer. A region whose offset grows with a loop by at least its size is
-// marked as one with other bytes in each iteration. At the end, accesses to
+// marked as one with other bytes in each iteration. Where offsets are constant,
+// an access also has the elements of a dimension: the bytes of rows 0 to 15 and
+// of rows 16 to 31 alternate in a buffer of two panels. At the end, accesses to
 // bytes that wgmma or TMA may access as well are marked: only they ever need a
 // proxy fence.
 //
@@ -115,16 +117,34 @@ static void setRegionBytes(MemRefType type, const TileRegion &region,
 }
 
 /// Sets the loop in whose iterations an access through `root` itself is to
-/// different elements. Elements of less than a byte share bytes.
+/// different elements.
 static void setLoop(Operation *op, AllocSharedOp root,
                     const SharedAccess &access, ArenaAccess &bytes) {
-  if (!access.region || access.operand->get() != root.getBuffer() ||
-      getStorageBits(root.getBuffer().getType().getElementType()) < 8)
+  if (!access.region || access.operand->get() != root.getBuffer())
     return;
   if (auto moving = getIterationRegion(*access.region, op)) {
     bytes.loop = moving->loop;
     bytes.moving = {moving->offset.getAsOpaquePointer(), moving->dim};
   }
+}
+
+/// Returns a dimension of `root`, or of a version of it, of which `access` has
+/// only a part, at a constant offset.
+static std::optional<ElementRange> getElements(AllocSharedOp root,
+                                               const SharedAccess &access) {
+  Value buffer = access.operand->get();
+  auto slot = buffer.getDefiningOp<SlotOp>();
+  bool ofVersion = slot && slot.getSource() == root.getBuffer();
+  if (!access.region || !(ofVersion || buffer == root.getBuffer()))
+    return std::nullopt;
+  auto type = cast<MemRefType>(buffer.getType());
+  for (auto [dim, offset, size] :
+       llvm::enumerate(access.region->offsets, access.region->sizes)) {
+    std::optional<int64_t> begin = getConstantIntValue(offset);
+    if (begin && size < type.getDimSize(dim))
+      return ElementRange{ofVersion, unsigned(dim), *begin, *begin + size};
+  }
+  return std::nullopt;
 }
 
 static FailureOr<int64_t> getOffset(Operation *op) {
@@ -225,6 +245,7 @@ LogicalResult ArenaAccesses::addShared(Operation *op,
         return failure();
       ArenaAccess bytes = getArenaBytes(root, *offset, access);
       setLoop(op, root, access, bytes);
+      bytes.elements = getElements(root, access);
       addBytes(bytes, access);
     }
   }

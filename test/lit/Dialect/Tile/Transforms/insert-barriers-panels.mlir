@@ -50,4 +50,38 @@ gpu.module @panels [#nvvm.target<chip = "sm_90a">] {
     tile.store %x to %b : !square to !part
     gpu.return
   }
+
+  // The bytes of rows 0 to 31 alternate with those of rows 32 to 63, a part of each panel.
+  // CHECK-LABEL: gpu.func @rows
+  // CHECK: tile.store
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.store
+  gpu.func @rows(%x: tensor<32x64xf32>) kernel {
+    %a = tile.alloc_shared {tile.offset = 0 : i64} : !panels
+    tile.store %x to %a[0, 0] : tensor<32x64xf32> to !panels
+    tile.store %x to %a[32, 0] : tensor<32x64xf32> to !panels
+    tile.store %x to %a[31, 0] : tensor<32x64xf32> to !panels
+    gpu.return
+  }
+
+  // The same in a version of a buffer. Parts of two versions have other rows or other
+  // bytes; a row of all versions is in the rows of each.
+  // CHECK-LABEL: gpu.func @rows_of_versions
+  // CHECK: tile.store
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.load
+  gpu.func @rows_of_versions(%x: tensor<32x64xf32>, %i: i32, %j: i32) kernel {
+    %a = tile.alloc_shared {tile.offset = 0 : i64} : memref<2x64x64xf32, #gpu.address_space<workgroup>>
+    %1 = tile.slot %a[%i] : memref<2x64x64xf32, #gpu.address_space<workgroup>>, i32 -> memref<64x64xf32, #gpu.address_space<workgroup>>
+    %2 = tile.slot %a[%j] : memref<2x64x64xf32, #gpu.address_space<workgroup>>, i32 -> memref<64x64xf32, #gpu.address_space<workgroup>>
+    tile.store %x to %1[0, 0] : tensor<32x64xf32> to memref<64x64xf32, #gpu.address_space<workgroup>>
+    tile.store %x to %2[32, 0] : tensor<32x64xf32> to memref<64x64xf32, #gpu.address_space<workgroup>>
+    tile.store %x to %2[16, 0] : tensor<32x64xf32> to memref<64x64xf32, #gpu.address_space<workgroup>>
+    %y = tile.load %a[1, 48, 0] : memref<2x64x64xf32, #gpu.address_space<workgroup>> -> tensor<1x1x64xf32>
+    gpu.return
+  }
 }

@@ -192,15 +192,17 @@ gpu.module @plain [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Rows and columns of one buffer interleave.
+  // The bytes of columns alternate, and disjoint columns have none in common.
   // CHECK-LABEL: gpu.func @columns
   // CHECK: tile.store
+  // CHECK-NEXT: tile.load
   // CHECK-NEXT: tile.barrier
   // CHECK-NEXT: tile.load
   gpu.func @columns(%b: tensor<64x16xf16>) kernel {
     %as = tile.alloc_shared : !s
     tile.store %b to %as[0, 0] : tensor<64x16xf16> to !s
-    %y = tile.load %as[0, 16] : !s -> tensor<64x16xf16>
+    %x = tile.load %as[0, 16] : !s -> tensor<64x16xf16>
+    %y = tile.load %as[0, 15] : !s -> tensor<64x16xf16>
     gpu.return
   }
 

@@ -36,6 +36,20 @@ enum class ArenaSpace : uint8_t {
   Arguments
 };
 
+/// The elements [begin, end) of a dimension of an allocation, or of each of its
+/// versions, whichever `tile.slot` chose.
+struct ElementRange {
+  bool ofVersion = false;
+  unsigned dim = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  bool isDisjointFrom(const ElementRange &other) const {
+    return ofVersion == other.ofVersion && dim == other.dim &&
+           (begin >= other.end || other.begin >= end);
+  }
+};
+
 /// An access to the addresses [begin, end) of a space.
 ///
 /// Example: the store to rows 8 to 15 of
@@ -64,6 +78,9 @@ struct ArenaAccess {
   /// The allocation; null if it is not known. No data passes between buffers
   /// that share bytes.
   mlir::Operation *root = nullptr;
+  /// Of an access to a part of its root: no element outside of them is accessed.
+  /// Parts of a swizzled buffer can be disjoint though their bytes alternate.
+  std::optional<ElementRange> elements = std::nullopt;
   /// Outside of roles: the channel to whose slots the access goes. The
   /// transactions of a channel order the accesses to its slots.
   mlir::Operation *channel = nullptr;
@@ -104,8 +121,10 @@ private:
   using Key =
       std::tuple<ArenaSpace, int64_t, int64_t, bool, bool, bool, bool, bool,
                  bool, int, int64_t, mlir::Operation *, mlir::Operation *,
-                 mlir::Operation *, std::pair<void *, unsigned>, bool>;
+                 mlir::Operation *, std::pair<void *, unsigned>, bool,
+                 std::tuple<bool, unsigned, int64_t, int64_t>>;
   Key getKey() const {
+    ElementRange part = elements.value_or(ElementRange());
     return {space,
             begin,
             end,
@@ -121,7 +140,8 @@ private:
             channel,
             loop,
             moving,
-            earlier};
+            earlier,
+            {part.ofVersion, part.dim, part.begin, part.end}};
   }
 };
 
