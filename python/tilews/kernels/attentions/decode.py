@@ -11,7 +11,7 @@ from ..._support.chips import find_chip
 from ..host import check_array, fail, result
 from ..matmuls.tiling import PROCESSORS
 from ..operation import operation
-from ..scratch import allocate, can_allocate, take_tickets
+from ..scratch import allocate, can_allocate, is_last_part, take_tickets
 from .forward import AttentionTile, attention_tile
 from .online_softmax import log_sum, weigh, weighted_mean
 from .score_options import LOG2_E, LOWEST, check_options, launch_target, score_factors
@@ -120,10 +120,7 @@ def store_part_state(state: Any, scratch: Any, n: Any, own: Any, count: Any) -> 
     tl.store(out, Parts[mine, 0:count, 0:D])
     tl.store(top, States[mine, 0, 0:count])
     tl.store(total, States[mine, 1, 0:count])
-    is_last = tl.atomic_add(1, Tickets[n], order="acq_rel") == parts - 1
-    if is_last:
-        tl.atomic_store(0, Tickets[n])  # For the next launch.
-    return is_last
+    return is_last_part(Tickets, n, parts)
 
 
 @tilews.func
