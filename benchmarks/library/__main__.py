@@ -76,6 +76,13 @@ LISTED: dict[str, list[tuple[tuple[int, ...], str, str]]] = {
         ((16384, 2048, 4096, 64), "bf16", "gather"),
         ((512, 2048, 4096, 64), "bf16", "gather"),
     ],
+    "scaled_matmul": [
+        ((4096, 4096, 7168), "e4m3", "blocks"),
+        ((8192, 8192, 8192), "e4m3", "blocks"),
+        ((64, 7168, 2048), "e4m3", "blocks"),
+        ((4096, 4096, 4096), "e4m3", "rows"),
+        ((4096, 4096, 4096), "e4m3", "tensor"),
+    ],
     "attention": [
         ((8, 4096, 32, 32, 128), "bf16", "full"),
         ((8, 4096, 32, 32, 128), "bf16", "causal"),
@@ -115,6 +122,8 @@ def random_shape(name: str, layout: str, draw: random.Random) -> tuple[int, ...]
 
     if name == "matmul":
         return size(1, 8192, 1), size(256, 8192, 16), size(256, 8192, 16)
+    if name == "scaled_matmul":  # torch takes whole blocks of columns and depth.
+        return size(16, 8192, 16), size(256, 8192, 128), size(256, 8192, 128)
     if name == "grouped_matmul":
         experts = draw.choice([1, 4, 8, 64, 128])
         return size(16, 16384, 4), size(256, 8192, 16), size(256, 8192, 16), experts

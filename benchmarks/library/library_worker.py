@@ -10,12 +10,12 @@ from ..worker import Prepare, serve
 
 if TYPE_CHECKING:
     from ..measure import Candidate, Problem
-    from .trials import Trial
+    from .trial import Trial
 
 
 def unit_of(group: str) -> str:
     """The unit of the speed of an operation."""
-    sums = ("attention", "matmul", "grouped_matmul")
+    sums = ("attention", "matmul", "grouped_matmul", "scaled_matmul")
     return "TFLOP/s" if group in sums else "GB/s"
 
 

@@ -16,6 +16,7 @@ from .attentions.decode import decode_attention
 from .attentions.forward import attention
 from .matmuls.dense import matmul
 from .matmuls.grouped import grouped_matmul
+from .matmuls.scaled import scaled_matmul
 from .operation import Operation
 from .rows.cross_entropy import cross_entropy
 from .rows.cumulative import cumsum
@@ -44,6 +45,7 @@ __all__ = [
     "matmul",
     "rms_norm",
     "rope",
+    "scaled_matmul",
     "silu_and_mul",
     "softmax",
     "top_k",
