@@ -100,6 +100,12 @@ LISTED: dict[str, list[tuple[tuple[int, ...], str, str]]] = {
         ((32, 4096, 32, 32, 128), "bf16", "1"),
         ((32, 8192, 64, 8, 64), "f16", "16"),
     ],
+    "mla_decode": [
+        ((64, 4096, 128, 512, 64), "bf16", "64"),
+        ((128, 8192, 16, 512, 64), "bf16", "64"),
+        ((2, 32768, 128, 512, 64), "bf16", "64"),
+        ((64, 8192, 128, 512, 64), "bf16", "sparse"),
+    ],
 }
 
 
@@ -131,6 +137,9 @@ def random_shape(name: str, layout: str, draw: random.Random) -> tuple[int, ...]
         return size(1, 8, 1), size(64, 8192, 1), *heads(1, 2, 4)
     if name == "decode_attention":
         return size(1, 128, 1), size(256, 16384, 64), *heads(1, 4, 8)
+    if name == "mla_decode":
+        heads_of_all = draw.choice([16, 32, 64, 128])
+        return size(1, 128, 1), size(2048, 16384, 64), heads_of_all, 512, 64
     if name == "rope":
         return size(64, 32768, 1), size(1, 64, 1), draw.choice([64, 128, 256])
     columns = size(256, 16384, int(layout) if layout == "128" else 8)

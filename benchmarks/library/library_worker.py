@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from .trial import Trial
 
 
+#: The operations whose speed is that of their arithmetic.
+_PRODUCTS = {"attention", "matmul", "grouped_matmul", "mla_decode", "scaled_matmul"}
+
+
 def unit_of(group: str) -> str:
     """The unit of the speed of an operation."""
-    sums = ("attention", "matmul", "grouped_matmul", "scaled_matmul")
-    return "TFLOP/s" if group in sums else "GB/s"
+    return "TFLOP/s" if group in _PRODUCTS else "GB/s"
 
 
 def prepare(make: Any, case: Case) -> tuple[Problem, list[Candidate]]:

@@ -181,3 +181,42 @@ def decode_attention(case: Case) -> Trial:
         2e-9 * int(lengths.sum()) * groups * depth * q.element_size(),
         2 * UNIT_ROUNDOFF[case.dtype],
     )
+
+
+def mla_decode(case: Case) -> Trial:
+    """Latent attention; the shape is batches, rows, heads, the rank and the elements
+    beside it. The layout is the tokens of a page, or "sparse": of the rows of each
+    sequence, a query sees 2048. All sequences have all rows."""
+    batch, length, heads, rank, rest = case.shape
+    q = random_tensor((batch, 1, heads, rank + rest), case.dtype)
+    whole = random_tensor((batch, length, rank + rest), case.dtype)
+    seen, scale, page = whole, 192**-0.5, 64
+    if case.layout == "sparse":
+        kept = torch.rand(batch, length, device="cuda").argsort(1)[:, :2048]
+        seen = torch.stack([rows[own] for rows, own in zip(whole, kept, strict=True)])
+        starts = length * torch.arange(batch, device="cuda")
+        ids = (kept + starts[:, None])[:, None].int()
+        cache, arguments = whole.view(-1, page, rank + rest), {"ids": ids}
+    else:
+        page = int(case.layout)
+        table = torch.randperm(batch * length // page, device="cuda")
+        cache = torch.empty_like(whole).view(-1, page, rank + rest)
+        cache[table] = whole.view(cache.shape)
+        lengths = torch.full((batch,), length, dtype=torch.int32, device="cuda")
+        arguments = {"lengths": lengths, "table": table.view(batch, -1).int()}
+    y = torch.empty((batch, 1, heads, rank), dtype=q.dtype, device="cuda")
+
+    def peer(q: Tensor, rows: Tensor) -> Tensor:
+        keys = rows[:, None]  # Heads are the queries of one head.
+        return F.scaled_dot_product_attention(q, keys, keys[..., :rank], scale=scale)
+
+    return Trial(
+        lambda: kernels.mla_decode(
+            q, cache, rank=rank, scale=scale, out=y, **arguments
+        ),
+        {"sdpa": lambda: peer(q, seen)},
+        y,
+        peer(q.double(), seen.double()),
+        2e-12 * batch * seen.shape[1] * heads * (2 * rank + rest),
+        2 * UNIT_ROUNDOFF[case.dtype],
+    )

@@ -25,6 +25,7 @@ from .product_trials import (
     decode_attention,
     grouped_matmul,
     matmul,
+    mla_decode,
     scaled_matmul,
 )
 from .trial import Tensor, Trial, random_tensor
@@ -297,6 +298,7 @@ TRIALS: dict[str, Callable[[Case], Trial]] = {
     for each in (
         *(softmax, rms_norm, layer_norm, silu_and_mul, gelu_and_mul, rope),
         *(cast_to_fp8, cross_entropy, argmax, top_k, cumsum, dropout),
-        *(matmul, grouped_matmul, scaled_matmul, attention, decode_attention),
+        *(matmul, grouped_matmul, scaled_matmul),
+        *(attention, decode_attention, mla_decode),
     )
 }

@@ -14,6 +14,7 @@ interpreter. The operations need row-major arrays and copy nothing.
 
 from .attentions.decode import decode_attention
 from .attentions.forward import attention
+from .attentions.latent import mla_decode
 from .matmuls.dense import matmul
 from .matmuls.grouped import grouped_matmul
 from .matmuls.scaled import scaled_matmul
@@ -43,6 +44,7 @@ __all__ = [
     "grouped_matmul",
     "layer_norm",
     "matmul",
+    "mla_decode",
     "rms_norm",
     "rope",
     "scaled_matmul",
