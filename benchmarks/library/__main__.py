@@ -83,6 +83,11 @@ LISTED: dict[str, list[tuple[tuple[int, ...], str, str]]] = {
         ((4096, 4096, 4096), "e4m3", "rows"),
         ((4096, 4096, 4096), "e4m3", "tensor"),
     ],
+    "moe": [
+        ((4096, 4096, 14336, 8, 2), "bf16", ""),
+        ((8192, 2048, 1024, 64, 8), "bf16", ""),
+        ((64, 2048, 1024, 64, 8), "bf16", ""),
+    ],
     "attention": [
         ((8, 4096, 32, 32, 128), "bf16", "full"),
         ((8, 4096, 32, 32, 128), "bf16", "causal"),
@@ -140,6 +145,14 @@ def random_shape(name: str, layout: str, draw: random.Random) -> tuple[int, ...]
     if name == "mla_decode":
         heads_of_all = draw.choice([16, 32, 64, 128])
         return size(1, 128, 1), size(2048, 16384, 64), heads_of_all, 512, 64
+    if name == "moe":
+        experts, choices = draw.choice([8, 64, 128]), draw.choice([2, 4, 8])
+        tokens, depth, inner = (
+            size(1, 8192, 1),
+            size(512, 4096, 16),
+            size(256, 4096, 16),
+        )
+        return tokens, depth, inner, experts, choices
     if name == "rope":
         return size(64, 32768, 1), size(1, 64, 1), draw.choice([64, 128, 256])
     columns = size(256, 16384, int(layout) if layout == "128" else 8)

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 #: The operations whose speed is that of their arithmetic.
-_PRODUCTS = {"attention", "matmul", "grouped_matmul", "mla_decode", "scaled_matmul"}
+_PRODUCTS = {
+    *("matmul", "grouped_matmul", "scaled_matmul"),
+    *("attention", "mla_decode", "moe"),
+}
 
 
 def unit_of(group: str) -> str:

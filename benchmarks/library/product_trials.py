@@ -73,6 +73,46 @@ def grouped_matmul(case: Case) -> Trial:
     )
 
 
+def moe(case: Case) -> Trial:
+    """A mixture of experts; the shape is tokens, elements, hidden elements, experts and
+    choices. torch has grouped matmuls, and sorts and adds up around them."""
+    tokens, depth, inner, experts, choices = case.shape
+    x = random_tensor((tokens, depth), case.dtype)
+    w13 = random_tensor((experts, 2 * inner, depth), case.dtype, depth**-0.5)
+    w2 = random_tensor((experts, depth, inner), case.dtype, inner**-0.5)
+    scores = torch.rand(tokens, experts, device="cuda")
+    weights, ids = scores.topk(choices, 1)
+    y = torch.empty_like(x)
+
+    def peer() -> Tensor:
+        order = ids.flatten().argsort(stable=True)
+        counts = torch.bincount(ids.flatten(), minlength=experts)
+        ends = counts.cumsum(0).int()
+        rows = order // choices
+        gates, values = torch._grouped_mm(x[rows], w13.mT, offs=ends).chunk(2, 1)
+        found = torch._grouped_mm(F.silu(gates) * values, w2.mT, offs=ends)
+        parts = found * weights.flatten()[order, None].to(found.dtype)
+        return torch.zeros_like(x).index_add_(0, rows, parts)
+
+    reference = torch.zeros(x.shape, dtype=torch.float64, device="cuda")
+    for expert in range(experts):
+        token, choice = (ids == expert).nonzero(as_tuple=True)
+        both = x[token].double() @ w13[expert].double().t()
+        gates, values = both.chunk(2, 1)
+        part = (F.silu(gates) * values) @ w2[expert].double().t()
+        reference.index_add_(0, token, part * weights[token, choice, None].double())
+    given = ids.int()
+    return Trial(
+        lambda: kernels.moe(x, given, weights, w13, w2, out=y),
+        {"grouped_mm": peer},
+        y,
+        reference,
+        6e-12 * tokens * choices * depth * inner,
+        4 * UNIT_ROUNDOFF[case.dtype],
+        slack=8 * UNIT_ROUNDOFF[case.dtype],  # torch adds up rounded sums.
+    )
+
+
 def scaled_matmul(case: Case) -> Trial:
     """A matmul of fp8; the layout is what has a scale: "tensor", "rows" or "blocks"."""
     m, n, k = case.shape

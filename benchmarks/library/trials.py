@@ -26,6 +26,7 @@ from .product_trials import (
     grouped_matmul,
     matmul,
     mla_decode,
+    moe,
     scaled_matmul,
 )
 from .trial import Tensor, Trial, random_tensor
@@ -298,7 +299,7 @@ TRIALS: dict[str, Callable[[Case], Trial]] = {
     for each in (
         *(softmax, rms_norm, layer_norm, silu_and_mul, gelu_and_mul, rope),
         *(cast_to_fp8, cross_entropy, argmax, top_k, cumsum, dropout),
-        *(matmul, grouped_matmul, scaled_matmul),
+        *(matmul, grouped_matmul, scaled_matmul, moe),
         *(attention, decode_attention, mla_decode),
     )
 }
