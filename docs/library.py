@@ -51,7 +51,12 @@ kernels.rms_norm(x, weight, out=y, stream=stream)
 The examples run with `import numpy as np`, and on numpy's arrays."""
 
 #: The sections of the page, in order, by the folder of their operations.
-TOPICS = {"attentions": "Attention", "matmuls": "Matmuls", "rows": "Rows"}
+TOPICS = {
+    "attentions": "Attention",
+    "experts": "Mixtures of experts",
+    "matmuls": "Matmuls",
+    "rows": "Rows",
+}
 
 
 def operations() -> dict[str, list[str]]:

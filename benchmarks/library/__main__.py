@@ -76,6 +76,18 @@ LISTED: dict[str, list[tuple[tuple[int, ...], str, str]]] = {
         ((16384, 2048, 4096, 64), "bf16", "gather"),
         ((512, 2048, 4096, 64), "bf16", "gather"),
     ],
+    "scaled_matmul": [
+        ((4096, 4096, 7168), "e4m3", "blocks"),
+        ((8192, 8192, 8192), "e4m3", "blocks"),
+        ((64, 7168, 2048), "e4m3", "blocks"),
+        ((4096, 4096, 4096), "e4m3", "rows"),
+        ((4096, 4096, 4096), "e4m3", "tensor"),
+    ],
+    "moe": [
+        ((4096, 4096, 14336, 8, 2), "bf16", ""),
+        ((8192, 2048, 1024, 64, 8), "bf16", ""),
+        ((64, 2048, 1024, 64, 8), "bf16", ""),
+    ],
     "attention": [
         ((8, 4096, 32, 32, 128), "bf16", "full"),
         ((8, 4096, 32, 32, 128), "bf16", "causal"),
@@ -92,6 +104,12 @@ LISTED: dict[str, list[tuple[tuple[int, ...], str, str]]] = {
         ((64, 4096, 64, 8, 128), "bf16", "64"),
         ((32, 4096, 32, 32, 128), "bf16", "1"),
         ((32, 8192, 64, 8, 64), "f16", "16"),
+    ],
+    "mla_decode": [
+        ((64, 4096, 128, 512, 64), "bf16", "64"),
+        ((128, 8192, 16, 512, 64), "bf16", "64"),
+        ((2, 32768, 128, 512, 64), "bf16", "64"),
+        ((64, 8192, 128, 512, 64), "bf16", "sparse"),
     ],
 }
 
@@ -115,6 +133,8 @@ def random_shape(name: str, layout: str, draw: random.Random) -> tuple[int, ...]
 
     if name == "matmul":
         return size(1, 8192, 1), size(256, 8192, 16), size(256, 8192, 16)
+    if name == "scaled_matmul":  # torch takes whole blocks of columns and depth.
+        return size(16, 8192, 16), size(256, 8192, 128), size(256, 8192, 128)
     if name == "grouped_matmul":
         experts = draw.choice([1, 4, 8, 64, 128])
         return size(16, 16384, 4), size(256, 8192, 16), size(256, 8192, 16), experts
@@ -122,6 +142,17 @@ def random_shape(name: str, layout: str, draw: random.Random) -> tuple[int, ...]
         return size(1, 8, 1), size(64, 8192, 1), *heads(1, 2, 4)
     if name == "decode_attention":
         return size(1, 128, 1), size(256, 16384, 64), *heads(1, 4, 8)
+    if name == "mla_decode":
+        heads_of_all = draw.choice([16, 32, 64, 128])
+        return size(1, 128, 1), size(2048, 16384, 64), heads_of_all, 512, 64
+    if name == "moe":
+        experts, choices = draw.choice([8, 64, 128]), draw.choice([2, 4, 8])
+        tokens, depth, inner = (
+            size(1, 8192, 1),
+            size(512, 4096, 16),
+            size(256, 4096, 16),
+        )
+        return tokens, depth, inner, experts, choices
     if name == "rope":
         return size(64, 32768, 1), size(1, 64, 1), draw.choice([64, 128, 256])
     columns = size(256, 16384, int(layout) if layout == "128" else 8)

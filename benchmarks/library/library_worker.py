@@ -10,13 +10,19 @@ from ..worker import Prepare, serve
 
 if TYPE_CHECKING:
     from ..measure import Candidate, Problem
-    from .trials import Trial
+    from .trial import Trial
+
+
+#: The operations whose speed is that of their arithmetic.
+_PRODUCTS = {
+    *("matmul", "grouped_matmul", "scaled_matmul"),
+    *("attention", "mla_decode", "moe"),
+}
 
 
 def unit_of(group: str) -> str:
     """The unit of the speed of an operation."""
-    sums = ("attention", "matmul", "grouped_matmul")
-    return "TFLOP/s" if group in sums else "GB/s"
+    return "TFLOP/s" if group in _PRODUCTS else "GB/s"
 
 
 def prepare(make: Any, case: Case) -> tuple[Problem, list[Candidate]]:

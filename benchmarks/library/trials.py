@@ -6,7 +6,6 @@ a time, because float64 takes four times the memory of the data.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections.abc import Callable
@@ -20,43 +19,22 @@ import tilews.language as tl
 from tilews import kernels
 
 from ..cases import Case
-from ..measure import TORCH_DTYPES, UNIT_ROUNDOFF
+from ..measure import UNIT_ROUNDOFF
+from .product_trials import (
+    attention,
+    decode_attention,
+    grouped_matmul,
+    matmul,
+    mla_decode,
+    moe,
+    scaled_matmul,
+)
+from .trial import Tensor, Trial, random_tensor
 
-Tensor = torch.Tensor
 #: The error of f32 arithmetic on rows: see benchmarks/softmax.py.
 ARITHMETIC_ERROR = 2**-19
 #: Rows whose reference is computed at a time.
 _PART = 512
-
-
-@dataclasses.dataclass(frozen=True)
-class Trial:
-    """An operation on data.
-
-    Attributes:
-        run: the operation of tilews; returns the result.
-        peers: the same with torch, by a name.
-        output: a tensor that `run` writes, which is filled with NaN before.
-        reference: the result in float64.
-        work: the bytes or the operations of a run.
-        bound: largest relative error.
-        slack: that of the peers, if it is another one.
-        scales: the scales of an fp8 result: a function that returns them, and their
-            reference.
-    """
-
-    run: Callable[[], Tensor]
-    peers: dict[str, Callable[[], Tensor]]
-    output: Tensor
-    reference: Tensor
-    work: float
-    bound: float
-    scales: tuple[Callable[[], Tensor], Tensor] | None = None
-    slack: float | None = None
-
-
-def _random(shape: tuple[int, ...], dtype: str, deviation: float = 1.0) -> Tensor:
-    return (deviation * torch.randn(shape, device="cuda")).to(TORCH_DTYPES[dtype])
 
 
 def _by_parts(function: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
@@ -83,7 +61,7 @@ def _compiled(
 
 
 def softmax(case: Case) -> Trial:
-    x = _random(case.shape, case.dtype, 4.0)
+    x = random_tensor(case.shape, case.dtype, 4.0)
     y = torch.empty_like(x)
     return Trial(
         lambda: kernels.softmax(x, out=y),
@@ -97,13 +75,13 @@ def softmax(case: Case) -> Trial:
 
 def _norm(case: Case, ours: Any, peer: Callable[..., Tensor], with_bias: bool) -> Trial:
     """A norm; with the layout 'residual' of a sum, and with 'fp8' quantized."""
-    x = _random(case.shape, case.dtype)
-    weight, bias = (_random(case.shape[1:], case.dtype) for _ in range(2))
+    x = random_tensor(case.shape, case.dtype)
+    weight, bias = (random_tensor(case.shape[1:], case.dtype) for _ in range(2))
     vectors = (weight, bias) if with_bias else (weight,)
     vectors64 = [each.double() for each in vectors]
     y = torch.empty_like(x)
     if case.layout == "residual":
-        r = _random(case.shape, case.dtype)
+        r = random_tensor(case.shape, case.dtype)
         return Trial(
             lambda: ours(x, *vectors, residual=r, out=y),
             {"compile": _compiled(lambda x, r: peer(x + r, *vectors), x, r)},
@@ -151,7 +129,7 @@ def layer_norm(case: Case) -> Trial:
 
 def _gated(case: Case, ours: Any, activation: Callable[[Tensor], Tensor]) -> Trial:
     rows, width = case.shape
-    x = _random((rows, 2 * width), case.dtype)
+    x = random_tensor((rows, 2 * width), case.dtype)
     y = torch.empty(case.shape, dtype=x.dtype, device="cuda")
 
     def peer(x: Tensor) -> Tensor:
@@ -177,7 +155,7 @@ def gelu_and_mul(case: Case) -> Trial:
 
 def rope(case: Case) -> Trial:
     length, _, depth = case.shape
-    x = _random(case.shape, case.dtype)
+    x = random_tensor(case.shape, case.dtype)
     y = torch.empty_like(x)
     angles = 6 * torch.rand(length, depth // 2, device="cuda")
     cos, sin = angles.cos(), angles.sin()
@@ -209,7 +187,7 @@ def _cast(x: Tensor, group: int) -> tuple[Tensor, Tensor]:
 
 
 def cast_to_fp8(case: Case) -> Trial:
-    x = _random(case.shape, case.dtype)
+    x = random_tensor(case.shape, case.dtype)
     group = int(case.layout or 0)
     y = torch.empty(case.shape, dtype=torch.float8_e4m3fn, device="cuda")
     columns = case.shape[1]
@@ -230,7 +208,7 @@ def cast_to_fp8(case: Case) -> Trial:
 
 
 def cross_entropy(case: Case) -> Trial:
-    x = _random(case.shape, case.dtype, 4.0)
+    x = random_tensor(case.shape, case.dtype, 4.0)
     targets = torch.randint(case.shape[1], case.shape[:1], device="cuda")
     y = torch.empty(case.shape[0], device="cuda")
     peer = functools.partial(F.cross_entropy, target=targets, reduction="none")
@@ -252,7 +230,7 @@ def cross_entropy(case: Case) -> Trial:
 
 
 def argmax(case: Case) -> Trial:
-    x = _random(case.shape, case.dtype)
+    x = random_tensor(case.shape, case.dtype)
     y = torch.empty(case.shape[0], dtype=torch.int32, device="cuda")
     places = torch.arange(case.shape[1], device="cuda")
     # The first of equal elements.
@@ -271,7 +249,7 @@ def argmax(case: Case) -> Trial:
 
 
 def top_k(case: Case) -> Trial:
-    x = _random(case.shape, case.dtype)
+    x = random_tensor(case.shape, case.dtype)
     k = int(case.layout)
     values = torch.empty(case.shape[0], k, dtype=x.dtype, device="cuda")
     places = torch.empty(case.shape[0], k, dtype=torch.int32, device="cuda")
@@ -286,7 +264,7 @@ def top_k(case: Case) -> Trial:
 
 
 def cumsum(case: Case) -> Trial:
-    x = _random(case.shape, case.dtype)
+    x = random_tensor(case.shape, case.dtype)
     y = torch.empty_like(x)
     return Trial(
         lambda: kernels.cumsum(x, out=y),
@@ -299,7 +277,7 @@ def cumsum(case: Case) -> Trial:
 
 
 def dropout(case: Case) -> Trial:
-    x = _random(case.shape, case.dtype)
+    x = random_tensor(case.shape, case.dtype)
     y = torch.empty_like(x)
     words = tl.philox(7, np.arange(x.numel() // 4))
     bits = torch.from_numpy(np.stack([each.astype(np.uint32) for each in words], 1))
@@ -315,147 +293,13 @@ def dropout(case: Case) -> Trial:
     )
 
 
-def matmul(case: Case) -> Trial:
-    m, n, k = case.shape
-    transposed = [letter == "T" for letter in case.layout]
-    a = _random((k, m) if transposed[0] else (m, k), case.dtype)
-    b = _random((n, k) if transposed[1] else (k, n), case.dtype)
-    left, right = a.t() if transposed[0] else a, b.t() if transposed[1] else b
-    is_fp8 = case.dtype == "e4m3"
-    kind = torch.bfloat16 if is_fp8 else a.dtype
-    y = torch.empty(m, n, dtype=kind, device="cuda")
-    bound = UNIT_ROUNDOFF["bf16" if is_fp8 else case.dtype]
-    if is_fp8:  # See benchmarks/gemm.py.
-        bound += k / 32 * 2**-16
-        one = torch.ones((), device="cuda")
-        peer = lambda: torch._scaled_mm(left, right, one, one, out_dtype=kind)  # noqa: E731
-    else:
-        peer = lambda: torch.matmul(left, right)  # noqa: E731
-    if case.dtype == "f32":  # Operands are rounded to 10 bits.
-        bound = 2**-10
-    return Trial(
-        lambda: kernels.matmul(
-            a, b, transpose_a=transposed[0], transpose_b=transposed[1], out=y
-        ),
-        {"matmul": peer},
-        y,
-        left.double() @ right.double(),
-        2e-12 * m * n * k,
-        bound,
-    )
-
-
-def grouped_matmul(case: Case) -> Trial:
-    """A mixture of experts; the shape is rows, N, K and experts. With the layout
-    "gather" the rows are taken from a quarter as many tokens."""
-    m, n, k, groups = case.shape
-    tokens = _random((m // 4 if case.layout == "gather" else m, k), case.dtype)
-    experts = _random((groups, n, k), case.dtype)
-    cuts = torch.randint(0, m + 1, (groups - 1,), device="cuda").sort().values
-    ends = torch.cat([cuts, torch.full((1,), m, device="cuda")]).int()
-    starts = F.pad(ends, (1, 0))
-    given, taken = {}, tokens
-    if case.layout == "gather":
-        rows = torch.randint(0, len(tokens), (m,), device="cuda", dtype=torch.int32)
-        given, taken = {"rows": rows}, tokens[rows.long()]
-    y = torch.empty(m, n, dtype=tokens.dtype, device="cuda")
-    reference = torch.empty(m, n, dtype=torch.float64, device="cuda")
-    bounds = starts.tolist()
-    for expert in range(groups):
-        own = slice(*bounds[expert : expert + 2])
-        reference[own] = taken[own].double() @ experts[expert].double().T
-    return Trial(
-        lambda: kernels.grouped_matmul(
-            tokens, experts, starts, transpose_b=True, out=y, **given
-        ),
-        {"grouped_mm": lambda: torch._grouped_mm(taken, experts.mT, offs=ends)},
-        y,
-        reference,
-        2e-12 * m * n * k,
-        2 * UNIT_ROUNDOFF[case.dtype],
-    )
-
-
-def attention(case: Case) -> Trial:
-    """Attention; the shape is batches, queries and keys, heads of both, elements."""
-    batch, length, heads, groups, depth = case.shape
-    q = _random((batch, length, heads, depth), case.dtype)
-    k, v = (_random((batch, length, groups, depth), case.dtype) for _ in range(2))
-    y = torch.empty_like(q)
-    is_causal = case.layout == "causal"
-
-    def peer(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        heads_first = (x.transpose(1, 2) for x in (q, k, v))
-        out = F.scaled_dot_product_attention(
-            *heads_first, is_causal=is_causal, enable_gqa=heads != groups
-        )
-        return out.transpose(1, 2)
-
-    # One head at a time: its scores in float64 have 8 bytes times length^2.
-    reference = torch.empty(q.shape, dtype=torch.float64, device="cuda")
-    for i in range(batch):
-        for h in range(heads):
-            one = (x[i : i + 1, :, g : g + 1].double() for x, g in _heads(q, k, v, h))
-            reference[i : i + 1, :, h : h + 1] = peer(*one)
-    pairs = (length + 1) / 2 if is_causal else length
-    return Trial(
-        lambda: kernels.attention(q, k, v, causal=is_causal, out=y),
-        {"sdpa": lambda: peer(q, k, v)},
-        y,
-        reference,
-        4e-12 * batch * heads * length * pairs * depth,
-        2 * UNIT_ROUNDOFF[case.dtype],
-    )
-
-
-def _heads(q: Tensor, k: Tensor, v: Tensor, h: int) -> list[tuple[Tensor, int]]:
-    """The head of queries `h`, and that of keys and values which it uses."""
-    own = h // (q.shape[2] // k.shape[2])
-    return [(q, h), (k, own), (v, own)]
-
-
-def decode_attention(case: Case) -> Trial:
-    """Decoding; the shape is batches, keys, heads of both, elements; a page's tokens or
-    "whole" is the layout. A sequence has from half of the keys to all of them."""
-    batch, length, heads, groups, depth = case.shape
-    q = _random((batch, 1, heads, depth), case.dtype)
-    lengths = torch.randint(length // 2, length + 1, (batch,), device="cuda")
-    cache = [_random((batch, length, groups, depth), case.dtype) for _ in range(2)]
-    y, given, pages = torch.empty_like(q), {}, cache
-    if case.layout != "whole":
-        page = int(case.layout)
-        table = torch.randperm(batch * length // page, device="cuda")
-        pages = [torch.empty_like(x).view(-1, page, groups, depth) for x in cache]
-        for ours, x in zip(pages, cache, strict=True):
-            ours[table] = x.view(ours.shape)
-        given["table"] = table.view(batch, -1).int()
-    inside = torch.arange(length, device="cuda") < lengths[:, None]
-    mask = inside[:, None, None, :]
-
-    def peer(*arrays: Tensor) -> Tensor:
-        heads_first = (x.transpose(1, 2) for x in arrays)
-        out = F.scaled_dot_product_attention(
-            *heads_first, attn_mask=mask, enable_gqa=heads != groups
-        )
-        return out.transpose(1, 2)
-
-    counts = lengths.int()
-    return Trial(
-        lambda: kernels.decode_attention(q, *pages, counts, out=y, **given),
-        {"sdpa": lambda: peer(q, *cache)},
-        y,
-        peer(*(x.double() for x in (q, *cache))),
-        2e-9 * int(lengths.sum()) * groups * depth * q.element_size(),
-        2 * UNIT_ROUNDOFF[case.dtype],
-    )
-
-
-#: The functions above, by group.
+#: The trial of each operation.
 TRIALS: dict[str, Callable[[Case], Trial]] = {
     each.__name__: each
     for each in (
         *(softmax, rms_norm, layer_norm, silu_and_mul, gelu_and_mul, rope),
         *(cast_to_fp8, cross_entropy, argmax, top_k, cumsum, dropout),
-        *(matmul, grouped_matmul, attention, decode_attention),
+        *(matmul, grouped_matmul, scaled_matmul, moe),
+        *(attention, decode_attention, mla_decode),
     )
 }

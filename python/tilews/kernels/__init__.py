@@ -14,8 +14,13 @@ interpreter. The operations need row-major arrays and copy nothing.
 
 from .attentions.decode import decode_attention
 from .attentions.forward import attention
+from .attentions.latent import mla_decode
+from .experts.mixture import moe
+from .experts.row_sums import combine_rows
+from .experts.sorting import sort_by_expert
 from .matmuls.dense import matmul
 from .matmuls.grouped import grouped_matmul
+from .matmuls.scaled import scaled_matmul
 from .operation import Operation
 from .rows.cross_entropy import cross_entropy
 from .rows.cumulative import cumsum
@@ -33,6 +38,7 @@ __all__ = [
     "argmax",
     "attention",
     "cast_to_fp8",
+    "combine_rows",
     "cross_entropy",
     "cumsum",
     "decode_attention",
@@ -42,9 +48,13 @@ __all__ = [
     "grouped_matmul",
     "layer_norm",
     "matmul",
+    "mla_decode",
+    "moe",
     "rms_norm",
     "rope",
+    "scaled_matmul",
     "silu_and_mul",
     "softmax",
+    "sort_by_expert",
     "top_k",
 ]

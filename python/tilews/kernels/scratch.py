@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+import tilews
+import tilews.language as tl
+
 from .._support.call_recorder import current_recorder
 from ..language.types import DType
 from ..runtime import stream_handle
@@ -102,6 +105,24 @@ def take_tickets(like: Any, stream: Any, count: int) -> Any:
         if current.ptr == _STREAM_OF_THREAD or current.is_capturing():
             return zeros()
         return _find(("cupy", like.device.id, current.ptr), count, zeros)
+
+
+@tilews.func
+def is_last_part(Tickets: Any, sum_id: Any, parts: Any) -> Any:
+    """Whether the parts of a sum are all stored, as the block counts that stored one.
+
+    Each block stores a part, then takes a ticket. The one with the last ticket sees
+    what the others stored, and sets the ticket to zero for the next launch.
+
+    Args:
+        Tickets: an array of :func:`take_tickets`, one for each sum.
+        sum_id: which sum.
+        parts: how many parts it has.
+    """
+    is_last = tl.atomic_add(1, Tickets[sum_id], order="acq_rel") == parts - 1
+    if is_last:
+        tl.atomic_store(0, Tickets[sum_id])
+    return is_last
 
 
 def _find(place: tuple[str, int, int], count: int, make: Callable[[], Any]) -> Any:

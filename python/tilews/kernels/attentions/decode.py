@@ -9,54 +9,22 @@ import tilews.language as tl
 
 from ..._support.chips import find_chip
 from ..host import check_array, fail, result
-from ..matmuls.tiling import PROCESSORS
 from ..operation import operation
-from ..scratch import allocate, can_allocate, take_tickets
+from ..scratch import can_allocate
 from .forward import AttentionTile, attention_tile
-from .online_softmax import log_sum, weigh, weighted_mean
-from .score_options import LOG2_E, LOWEST, check_options, launch_target, score_factors
-
-#: The most parts of a sequence that a block adds up at a time, and the most elements of
-#: them that a thread has in registers.
-_TOGETHER, _ELEMENTS = 8, 32
-#: Tokens of the smallest pages that are copied one by one. Rows of a buffer in shared
-#: memory are swizzled by eights, so that fewer have no place of their own.
-_SMALLEST_PAGE = 8
-#: Blocks that a multiprocessor runs at the same time, and the most parts of a sequence.
-_BLOCKS_EACH, _MOST_PARTS = 2, 64
-
-
-@tilews.func
-def copy_tokens(
-    X: Any, Table: Any, place: Any, first: Any, length: Any, Xs: Any
-) -> None:
-    """Copies tokens of a sequence to shared memory, and zeros for those from `length`
-    on. Without a table they are in one piece, else in pages: a part of one, some whole
-    ones, or any, whose rows are copied one by one."""
-    b, head = place
-    TOKENS, D = Xs.shape
-    LENGTH = X.shape[1]
-    if Table is None:
-        count = tl.minimum(length - first, TOKENS)
-        tl.copy(X[b, first : first + count, head, 0:D], Xs)
-    elif LENGTH % TOKENS == 0:
-        page, row = tl.load(Table[b, first // LENGTH]), first % LENGTH
-        count = tl.minimum(length - first, TOKENS)
-        tl.copy(X[page, row : row + count, head, 0:D], Xs)
-    elif TOKENS % LENGTH == 0 and LENGTH >= _SMALLEST_PAGE:
-        for i in tl.static_range(TOKENS // LENGTH):
-            start = first + i * LENGTH
-            count = tl.clamp(length - start, 0, LENGTH)
-            page = 0
-            if count > 0:
-                page = tl.load(Table[b, start // LENGTH])
-            part = Xs[i * LENGTH : (i + 1) * LENGTH, :]
-            tl.copy(X[page, 0:count, head, 0:D], part)
-    else:
-        places = tl.arange(TOKENS) + first
-        inside = places < length
-        pages = tl.load(Table[b, places // LENGTH], mask=inside)
-        tl.copy(X[pages, places % LENGTH, head, 0:D], Xs, mask=inside[:, None])
+from .online_softmax import weigh
+from .paged_cache import copy_tokens
+from .score_options import check_options, launch_target, score_factors
+from .sequence_parts import (
+    add_states,
+    allocate_parts,
+    first_state,
+    row_places,
+    split_count,
+    store_part_state,
+    store_state,
+    sum_sizes,
+)
 
 
 @tilews.func
@@ -96,82 +64,6 @@ def attend_cache(
         copy_tokens(V, Table, place, n, length, Vs)
         out = tl.gemm(weights.to(Qs.dtype), Vs, out, policy="full_row")
     return out, top, total
-
-
-@tilews.func
-def first_state(Sinks: Any, heads: Any, part: Any, D: Any) -> Any:
-    """The state of rows before all keys. The first part of a sequence has the sinks."""
-    ROWS = heads.shape[0]
-    top, total = tl.full((ROWS,), LOWEST, tl.f32), tl.zeros((ROWS,), tl.f32)
-    if Sinks is not None and part == 0:
-        top = tl.maximum(tl.load(Sinks[heads]) * LOG2_E, LOWEST)
-        total = tl.full((ROWS,), 1.0, tl.f32)
-    return tl.zeros((ROWS, D), tl.f32), top, total
-
-
-@tilews.func
-def store_part_state(state: Any, scratch: Any, n: Any, own: Any, count: Any) -> Any:
-    """Stores the state of a part's first rows; returns whether all parts are there."""
-    Parts, States, Tickets = scratch
-    D = Parts.shape[2]
-    part, parts = own
-    out, top, total = state
-    mine = n * parts + part
-    tl.store(out, Parts[mine, 0:count, 0:D])
-    tl.store(top, States[mine, 0, 0:count])
-    tl.store(total, States[mine, 1, 0:count])
-    is_last = tl.atomic_add(1, Tickets[n], order="acq_rel") == parts - 1
-    if is_last:
-        tl.atomic_store(0, Tickets[n])  # For the next launch.
-    return is_last
-
-
-@tilews.func
-def add_states(scratch: Any, first: Any, parts: Any, column: Any, SIZES: Any) -> Any:
-    """The state of COUNT rows, and of WIDTH columns of their values, from the states of
-    the parts of a sequence. TOGETHER parts are loaded at a time."""
-    Parts, States, _ = scratch
-    COUNT, WIDTH, TOGETHER = SIZES
-    out, top = tl.zeros((COUNT, WIDTH), tl.f32), tl.full((COUNT,), LOWEST, tl.f32)
-    total = tl.zeros((COUNT,), tl.f32)
-    for i in tl.range(tl.cdiv(parts, TOGETHER)):
-        p = first + i * TOGETHER
-        end = tl.minimum(p + TOGETHER, first + parts)
-        tops = tl.load(States[p:end, 0, 0:COUNT], (TOGETHER, COUNT), pad=LOWEST)
-        totals = tl.load(States[p:end, 1, 0:COUNT], (TOGETHER, COUNT))
-        columns = Parts[p:end, 0:COUNT, column : column + WIDTH]
-        outs = tl.load(columns, (TOGETHER, COUNT, WIDTH))
-        higher = tl.maximum(top, tl.max(tops, axis=0))
-        factors, factor = tl.exp2(tops - higher[None, :]), tl.exp2(top - higher)
-        total = total * factor + tl.sum(totals * factors, axis=0)
-        out = out * factor[:, None] + tl.sum(outs * factors[:, :, None], axis=0)
-        top = higher
-    return out, top, total
-
-
-@tilews.func
-def store_state(state: Any, Y: Any, Sums: Any, places: Any, column: Any) -> None:
-    """Stores columns of the results of rows, and the logarithms of their sums."""
-    out, top, total = state
-    rows, sums = places
-    y = weighted_mean(out, total).to(Y.dtype)
-    tl.store(y, Y[rows, column : column + out.shape[1]])
-    if Sums is not None:
-        tl.store(log_sum(top, total), Sums[sums])
-
-
-@tilews.func
-def row_places(first: Any, ROWS: Any, place: Any, extents: Any) -> Any:
-    """Where rows of a block stand in Q and Y, and in Sums; -1 for those beyond the last
-    one. The rows of a head of keys are those of the first query, of the second, ..."""
-    b, g = place
-    queries, heads, shared_by = extents
-    row = tl.arange(ROWS) + first
-    query, head = row // shared_by, g * shared_by + row % shared_by
-    inside = row < queries * shared_by
-    places = (b * queries + query) * heads + head
-    sums = (b * heads + head) * queries + query
-    return tl.where(inside, places, -1), tl.where(inside, sums, -1)
 
 
 @tilews.kernel
@@ -256,33 +148,6 @@ def decode_tile(depth: int, target: str) -> AttentionTile:
     if chip.startswith("gfx1") and depth > 128:
         return AttentionTile(32, 32, 128, 1)  # Sums of parts need registers, too.
     return attention_tile(depth, target)
-
-
-def split_count(tile: AttentionTile, blocks: int, longest: int) -> int:
-    """Into how many parts sequences are split, so that blocks fill a GPU.
-
-    Args:
-        tile: the tile of a block.
-        blocks: how many there are without parts.
-        longest: the number of keys of the longest sequence.
-    """
-    wanted = math.ceil(_BLOCKS_EACH * PROCESSORS / blocks)
-    return max(1, min(wanted, _MOST_PARTS, longest // (2 * tile.keys)))
-
-
-def sum_sizes(rows: int, depth: int, tile: AttentionTile) -> tuple[int, int, int]:
-    """The rows, columns and parts that a block adds up at a time.
-
-    Args:
-        rows: how many rows a block has at most.
-        depth: the elements of a head, a multiple of 16.
-        tile: the tile of a block.
-    """
-    count = min(tile.queries, 2 ** (rows - 1).bit_length())
-    most = max(16, _ELEMENTS * tile.threads // count)
-    width = max(n for n in range(16, depth + 1, 16) if depth % n == 0 and n <= most)
-    together = max(1, min(_TOGETHER, most // width))
-    return count, width, 2 ** (together.bit_length() - 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -438,12 +303,8 @@ def launch_decode(
     splits = 1
     if can_allocate(q):
         splits = split_count(tile, total, longest or cache.capacity)
-    parts = states = tickets = None
-    if splits > 1:
-        stream = launch.get("stream")
-        parts = allocate(q, stream, (total * splits, tile.queries, depth), tl.f32)
-        states = allocate(q, stream, (total * splits, 2, tile.queries), tl.f32)
-        tickets = take_tickets(q, stream, total)
+    extents = (tile.queries, depth)
+    scratch = allocate_parts(q, launch.get("stream"), total, splits, extents)
     decode_tiles(
         q.reshape((batches * queries * heads, depth)),
         cache.k,
@@ -451,9 +312,7 @@ def launch_decode(
         cache.table,
         cache.lengths,
         sinks,
-        parts,
-        states,
-        tickets,
+        *scratch,
         y.reshape((batches * queries * heads, depth)),
         None if sums is None else sums.reshape((batches * heads * queries,)),
         queries,

@@ -11,7 +11,7 @@ from ...runtime.arrays import is_on_host
 from ..host import FLOATS, check_array, check_type, fail, result
 from ..operation import operation
 from ..rows.gated import find_activation
-from ..scratch import allocate, can_allocate, take_tickets
+from ..scratch import allocate, can_allocate, is_last_part, take_tickets
 from .tiling import choose
 
 #: Types of operands, and those of results.
@@ -78,17 +78,16 @@ def store_part(acc: Any, Parts: Any, Tickets: Any, tile: Any, own: Any) -> Any:
     part, parts = own
     BM, BN = acc.shape
     Parts[tile * parts + part, 0:BM, 0:BN] = acc
-    return tl.atomic_add(1, Tickets[tile], order="acq_rel") == parts - 1
+    return is_last_part(Tickets, tile, parts)
 
 
 @tilews.func
-def add_parts(Parts: Any, Tickets: Any, tile: Any, parts: Any) -> Any:
+def add_parts(Parts: Any, tile: Any, parts: Any) -> Any:
     """The sums of all parts of a tile, added up in their order."""
     _, BM, BN = Parts.shape
     acc = tl.load(Parts[tile * parts, 0:BM, 0:BN])
     for other in tl.range(1, parts):
         acc += tl.load(Parts[tile * parts + other, 0:BM, 0:BN])
-    tl.atomic_store(0, Tickets[tile])  # For the next launch.
     return acc
 
 
@@ -151,7 +150,7 @@ def matmul_tiles(
             total = tile_sum(A, B, As, Bs, g, m, n, own, MODE)
             tile = (g * tl.cdiv(M, BM) + y) * tl.cdiv(N, BN) + x
             if store_part(total, Parts, Tickets, tile, (part, parts)):
-                total = add_parts(Parts, Tickets, tile, parts)
+                total = add_parts(Parts, tile, parts)
                 epilogue(total, finish, C, (g, m, n), scale, activation)
         else:
             total = tile_sum(A, B, As, Bs, z, m, n, (0, steps), MODE)

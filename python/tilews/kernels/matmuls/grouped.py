@@ -9,6 +9,7 @@ import tilews.language as tl
 from ...runtime.arrays import is_on_host
 from ..host import check_array, fail, result
 from ..operation import operation
+from ..rows.gated import find_activation
 from .dense import OPERANDS, is_direct, result_type
 from .tiling import Tiling, choose
 
@@ -31,6 +32,16 @@ def find_group(Starts: Any, tile: Any, BM: Any, GROUPS: Any) -> Any:
     return group, tl.max(tl.where(is_before, ends, 0), axis=0)
 
 
+@tilews.func
+def copy_right(B: Any, group: Any, n: Any, k: Any, Bs: Any, TRANSPOSE_B: Any) -> None:
+    """Copies the right operand of a tile: columns from n on, at a depth."""
+    ROWS, COLUMNS = Bs.shape
+    if TRANSPOSE_B:
+        tl.copy(B[group, n : n + ROWS, k : k + COLUMNS], Bs)
+    else:
+        tl.copy(B[group, k : k + ROWS, n : n + COLUMNS], Bs)
+
+
 @tilews.kernel
 def group_tiles(
     A: tl.Tensor["R, K", "T"],
@@ -48,11 +59,13 @@ def group_tiles(
     STAGES: tl.constexpr = 3,
     TRANSPOSE_B: tl.constexpr = False,
     TF32: tl.constexpr = False,
+    gate: tl.constexpr = None,
 ) -> None:
     """A block computes a tile of C: rows of a group, rows Starts[e] to Starts[e + 1].
 
     GROUPS is a power of two, and at least the number of groups. There may be fewer
-    tiles than `tiles`."""
+    tiles than `tiles`. With the function `gate` the matrices have twice the columns of
+    C: a tile is ``gate(A @ first half) * (A @ second half)``."""
     x, t = tl.grid(tl.cdiv(C.shape[1], BN), tiles)
     tl.rasterize("row", panel=8)
     group, before = find_group(Starts, tl.i32(t), BM, GROUPS)
@@ -60,8 +73,11 @@ def group_tiles(
         n, end = x * BN, tl.load(Starts[group + 1])
         m = tl.load(Starts[group]) + (tl.i32(t) - before) * BM
         As = tl.alloc_shared((BM, BK), A.dtype)
-        Bs = tl.alloc_shared((BN, BK) if TRANSPOSE_B else (BK, BN), B.dtype)
+        shape = (BN, BK) if TRANSPOSE_B else (BK, BN)
+        Bs = tl.alloc_shared(shape, B.dtype)
         acc = tl.zeros((BM, BN), tl.f32 if A.dtype.is_float else tl.i32)
+        if gate is not None:
+            Vs, values = tl.alloc_shared(shape, B.dtype), tl.zeros(acc.shape, acc.dtype)
         if Rows is not None:
             rows = tl.load(Rows[m:end], (BM,), pad=-1)
         for k in tl.range(0, A.shape[1], BK, num_stages=STAGES):
@@ -69,12 +85,16 @@ def group_tiles(
                 tl.copy(A[rows, k : k + BK], As)
             else:
                 tl.copy(A[m:end, k : k + BK], As)
-            if TRANSPOSE_B:
-                tl.copy(B[group, n : n + BN, k : k + BK], Bs)
-            else:
-                tl.copy(B[group, k : k + BK, n : n + BN], Bs)
+            copy_right(B, group, n, k, Bs, TRANSPOSE_B)
             acc = tl.gemm(As, Bs, acc, transpose_rhs=TRANSPOSE_B, allow_tf32=TF32)
+            if gate is not None:
+                copy_right(B, group, n + C.shape[1], k, Vs, TRANSPOSE_B)
+                values = tl.gemm(
+                    As, Vs, values, transpose_rhs=TRANSPOSE_B, allow_tf32=TF32
+                )
         y = acc.to(tl.f32) * scale if C.dtype.is_float else acc
+        if gate is not None:
+            y = gate(y) * (values.to(tl.f32) * scale)
         if RowScales is not None:
             y *= tl.load(RowScales[m:end], (BM,))[:, None]
         tl.store(y.to(C.dtype), C[m:end, n : n + BN])
@@ -112,6 +132,24 @@ def check_groups(
     return dtype
 
 
+def find_gate(name: str, gate: str | None, dtype: tl.DType, columns: int) -> Any:
+    """The activation of gates for results of a type, or None.
+
+    Raises:
+        LaunchError: there is none of that name, or the result or the number of columns,
+            which are gates and values, does not fit.
+    """
+    if gate is None:
+        return None
+    function = find_activation(name, gate)
+    if not dtype.is_float:
+        raise fail(name, "a result of i32 has no gate; pass out_dtype=tl.f32")
+    if columns % 2:
+        expected = "'b': expected an even number of columns, for gates and values"
+        raise fail(name, f"{expected}, found {columns}")
+    return function
+
+
 @operation(group_tiles)
 def grouped_matmul(
     a: Any,
@@ -122,6 +160,7 @@ def grouped_matmul(
     row_scales: Any = None,
     transpose_b: bool = False,
     scale: float = 1.0,
+    gate: str | None = None,
     allow_tf32: bool = True,
     out_dtype: Any = None,
     out: Any = None,
@@ -146,6 +185,9 @@ def grouped_matmul(
         row_scales: (M) of f32: a factor for each row of the result.
         transpose_b: whether the matrices are stored transposed.
         scale: a factor.
+        gate: an activation, as for :func:`gated`, or None. With it the matrices have
+            columns of gates, then as many of values, and the result is
+            ``gate(a @ gates * scale) * (a @ values * scale)``.
         allow_tf32: whether f32 operands may be rounded to 10 bits of fraction.
         out_dtype: f16, bf16, f32 or i32, as for :func:`matmul`.
         out: the result, allocated if not given.
@@ -169,11 +211,13 @@ def grouped_matmul(
     dtype = result_type(name, kind, out_dtype)
     if not dtype.is_float and (scale != 1 or row_scales is not None):
         raise fail(name, "a result of i32 has no scales; pass out_dtype=tl.f32")
-    groups, n = b.shape[0], b.shape[1 if transpose_b else 2]
+    groups, columns = b.shape[0], b.shape[1 if transpose_b else 2]
+    function = find_gate(name, gate, dtype, columns)
+    n = columns if function is None else columns // 2
     m = a.shape[0] if rows is None else rows.shape[0]
     y = result(name, out, a, (m, n), dtype)
     if 0 not in y.shape:
-        shape = (groups, math.ceil(m / groups), n, a.shape[1])
+        shape = (groups, math.ceil(m / groups), columns, a.shape[1])
         tiling = choose(
             shape,
             kind.bits // 8,
@@ -193,12 +237,13 @@ def grouped_matmul(
             float(scale),
             tile_count(tiling, m, groups),
             BM=tiling.bm,
-            BN=tiling.bn,
+            BN=tiling.bn if function is None else tiling.bn // 2,
             BK=tiling.bk,
             GROUPS=2 ** (groups - 1).bit_length(),
             STAGES=tiling.stages,
             TRANSPOSE_B=transpose_b,
             TF32=allow_tf32 and kind == tl.f32,
+            gate=function,
             threads=tiling.threads,
             **launch,
         )

@@ -6,6 +6,7 @@ import bisect
 import dataclasses
 import functools
 import math
+from collections.abc import Iterable
 
 from ..._support.chips import find_chip
 from ...runtime import device_target
@@ -231,10 +232,30 @@ def choose(
         can_persist: whether the number of tiles is known to the kernel's blocks.
     """
     target = target or ("cpu" if on_host else device_target())
+    found = [
+        one
+        for one in candidates(target, itemsize, is_direct)
+        if can_persist or not one.blocks
+    ]
+    return fastest(found, shape, itemsize, can_split)
+
+
+def fastest(
+    tilings: Iterable[Tiling],
+    shape: tuple[int, int, int, int],
+    itemsize: int,
+    can_split: bool,
+) -> Tiling:
+    """The fastest of some tilings, by the model, and its number of parts.
+
+    Args:
+        tilings: the candidates.
+        shape: batches, M, N and K.
+        itemsize: bytes of an element of the operands.
+        can_split: whether there is memory for the sums of parts of the depth.
+    """
     best, least = None, math.inf
-    for one in candidates(target, itemsize, is_direct):
-        if one.blocks and not can_persist:
-            continue
+    for one in tilings:
         for splits in possible_splits(one, shape) if can_split else (1,):
             time = microseconds(one, splits, shape, itemsize)
             if time < least:

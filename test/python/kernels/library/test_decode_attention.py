@@ -7,8 +7,8 @@ from kernels.library import library_calls
 from kernels.library.library_calls import FLOATS
 from kernels.library.test_attention_operation import check, reference
 from tilews import kernels
-from tilews.kernels.attentions.decode import split_count, sum_sizes
 from tilews.kernels.attentions.forward import AttentionTile
+from tilews.kernels.attentions.sequence_parts import split_count, sum_sizes
 from tilews.runtime import LaunchError
 
 SIM = {"target": "gfx942", "run": "sim"}

@@ -1,0 +1,1 @@
+"""Layers of experts, of which each token takes some."""
