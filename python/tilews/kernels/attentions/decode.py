@@ -13,7 +13,7 @@ from ..operation import operation
 from ..scratch import can_allocate
 from .forward import AttentionTile, attention_tile
 from .online_softmax import weigh
-from .paged_cache import copy_tokens
+from .paged_cache import copy_tokens, find_pages
 from .score_options import check_options, launch_target, score_factors
 from .sequence_parts import (
     add_states,
@@ -49,7 +49,8 @@ def attend_cache(
     out, top, total = state
     for i in tl.range(first, last, num_stages=STAGES):
         n = i * KEYS
-        copy_tokens(K, Table, place, n, length, Ks)
+        pages = find_pages(K, Table, place[0], n, length, KEYS)
+        copy_tokens(K, pages, place, n, length, Ks)
         zeros = tl.zeros((ROWS, KEYS), tl.f32)
         scores = tl.gemm(Qs, Ks, zeros, transpose_rhs=True, policy="full_row")
         if SOFT_CAP:
@@ -61,7 +62,7 @@ def attend_cache(
                 visible = visible & (columns + window >= ends[:, None])
             scores = tl.where(visible, scores, -math.inf)
         weights, (out, top, total) = weigh(scores, (out, top, total), scale)
-        copy_tokens(V, Table, place, n, length, Vs)
+        copy_tokens(V, pages, place, n, length, Vs)
         out = tl.gemm(weights.to(Qs.dtype), Vs, out, policy="full_row")
     return out, top, total
 

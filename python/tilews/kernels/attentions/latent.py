@@ -12,7 +12,7 @@ from ..operation import operation
 from ..scratch import can_allocate
 from .forward import AttentionTile
 from .online_softmax import weigh
-from .paged_cache import copy_tokens
+from .paged_cache import copy_tokens, find_pages
 from .score_options import check_options, launch_target, score_factors
 from .sequence_parts import (
     add_states,
@@ -40,8 +40,9 @@ def copy_latents(
     KEYS, RANK = Latents.shape
     if Ids is None:
         place = (sequence, 0)
-        copy_tokens(Cache, Table, place, first, length, Latents)
-        copy_tokens(Cache, Table, place, first, length, Rests, RANK)
+        pages = find_pages(Cache, Table, sequence, first, length, KEYS)
+        copy_tokens(Cache, pages, place, first, length, Latents)
+        copy_tokens(Cache, pages, place, first, length, Rests, RANK)
     else:
         ids = tl.load(Ids[sequence, first : first + KEYS])
         tl.copy(Cache[0, ids, 0, 0:RANK], Latents)
