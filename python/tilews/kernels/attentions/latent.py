@@ -151,8 +151,10 @@ def latent_tile(target: str) -> AttentionTile:
     chip = target if target == "cpu" else find_chip(target)
     if chip in ("cpu", "sm_90a"):
         return AttentionTile(64, 64, 256, 2)
-    if chip in ("sm_80", "sm_87", "sm_90") or chip.startswith(("sm_10", "gfx95")):
+    if chip in ("sm_80", "sm_87", "sm_90") or chip.startswith("gfx95"):
         return AttentionTile(64, 32, 256, 2)
+    if chip.startswith("sm_10"):
+        return AttentionTile(32, 32, 256, 2)
     if chip.startswith("gfx1"):
         return AttentionTile(16, 16, 256, 1)
     return AttentionTile(32, 16, 256, 1)  # In 64 KiB of shared memory.

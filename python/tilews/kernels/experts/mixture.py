@@ -4,9 +4,10 @@ from typing import Any
 
 import tilews.language as tl
 
-from ..host import FLOATS, check_array, fail
+from ..host import FLOATS, check_array, fail, result
 from ..matmuls.grouped import group_tiles, grouped_matmul
 from ..operation import operation
+from ..rows.gated import find_activation
 from .row_sums import combine_rows
 from .sorting import sort_by_expert
 
@@ -50,7 +51,7 @@ def moe(
         type, and added in f32.
 
     Raises:
-        LaunchError: an argument does not fit.
+        LaunchError: an argument does not fit; nothing was started.
 
     Example:
         x = np.array([[1, 2], [3, 4]], np.float16)
@@ -70,9 +71,11 @@ def moe(
     if columns % 2:
         raise fail(name, f"'w13': expected an even number of rows, found {columns}")
     check_array(name, "w2", w2, (experts, depth, columns // 2), (dtype,))
+    find_activation(name, activation)
+    y = result(name, out, x, x.shape, dtype)
     starts, rows, places = sort_by_expert(ids, experts, **launch)
     hidden = grouped_matmul(
         x, w13, starts, rows=rows, gate=activation, transpose_b=True, **launch
     )
     found = grouped_matmul(hidden, w2, starts, transpose_b=True, **launch)
-    return combine_rows(found, places, weights, out=out, **launch)
+    return combine_rows(found, places, weights, out=y, **launch)

@@ -172,6 +172,15 @@ W2, STARTS = np.zeros((2, 16, 12), np.float16), np.zeros(3, np.int32)
             "moe: 'w2': expected shape (2, 16, 12), found (2, 16, 8)",
         ),
         (
+            lambda: kernels.moe(X, IDS, WEIGHTS, W13, W2, activation="sine"),
+            "moe: 'activation': expected one of 'silu', 'gelu', 'gelu_tanh', 'relu', "
+            "found 'sine'",
+        ),
+        (
+            lambda: kernels.moe(X, IDS, WEIGHTS, W13, W2, out=X[:2]),
+            "moe: 'out': expected shape (3, 16), found (2, 16)",
+        ),
+        (
             lambda: kernels.sort_by_expert(IDS, 0),
             "sort_by_expert: 'experts': expected a number from 1 to 4096, found 0",
         ),

@@ -188,7 +188,7 @@ def serve_latents(page, rank=512, heads=128, **launch):
     kernels.mla_decode(q, cache, lengths, rank=rank, **given, **launch)
 
 
-@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("chip", [*CHIPS, "sm_100a"])
 @pytest.mark.parametrize("heads", [16, 128])
 @pytest.mark.parametrize("page", PAGES)
 def test_latents_compile(page, heads, chip):
