@@ -218,7 +218,7 @@ def decode_attention(case: Case) -> Trial:
         {"sdpa": lambda: peer(q, *cache)},
         y,
         peer(*(x.double() for x in (q, *cache))),
-        2e-9 * int(lengths.sum()) * groups * depth * q.element_size(),
+        2.0 * int(lengths.sum()) * groups * depth * q.element_size(),
         2 * UNIT_ROUNDOFF[case.dtype],
     )
 
