@@ -139,11 +139,11 @@ def exists(name: str) -> bool:
     item, path = tilews, "tilews"
     for part in name.split(".")[1:]:
         path = f"{path}.{part}"
-        if not hasattr(item, part):
-            try:
+        try:
+            if not hasattr(item, part):
                 importlib.import_module(path)
-            except ImportError:
-                return False
+        except ImportError as error:
+            return error.name == "torch"  # It need not be installed.
         item = getattr(item, part)
     return True
 
