@@ -133,11 +133,16 @@ All examples run in the [interpreter](interpreter.md), because their arrays are 
 arrays. A `LanguageError` becomes a `tilews.KernelError` with the line of the kernel."""
 
 
+def language() -> dict[str, Any]:
+    """The names of the language, of which some are loaded when they are asked for."""
+    return {name: getattr(tl, name) for name in dict.fromkeys([*vars(tl), *dir(tl)])}
+
+
 def public_names() -> list[str]:
     """The names of the language: all that are neither private nor modules."""
     return sorted(
         name
-        for name, item in vars(tl).items()
+        for name, item in language().items()
         if not name.startswith("_") and not inspect.ismodule(item)
     )
 
@@ -212,7 +217,7 @@ def markdown(text: str, up: str = "") -> str:
     def role(match: re.Match[str]) -> str:
         kind, name = match.groups()
         short = name.removeprefix("tl.")
-        found = vars(tl).get(short)
+        found = language().get(short)
         if kind in ("func", "class", "data") and found and not inspect.ismodule(found):
             return f"[`tl.{short}`]({up}{home(short)}.md#{anchor(short)})"
         return f"`{name}`"
@@ -345,7 +350,7 @@ def describe_members(cls: type) -> Iterator[str]:
 
 def table_of_types() -> str:
     rows = ["| name | bits | array | MLIR |", "|---|---|---|---|"]
-    for name, item in vars(tl).items():
+    for name, item in language().items():
         if isinstance(item, tl.DType):
             array = f"{item.numpy.type.__module__}.{item.numpy.name}"
             rows.append(f"| `tl.{name}` | {item.bits} | `{array}` | `{item.mlir}` |")

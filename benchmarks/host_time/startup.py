@@ -5,6 +5,10 @@ timed, it imports a compiler, defines a kernel, calls it and waits for the resul
 Without a GPU there is no call: the kernel becomes code for gfx942. Cold processes have
 an empty cache.
 
+Python keeps the bytecode of modules, as the installation of a wheel does. Without it,
+as with ``PYTHONDONTWRITEBYTECODE=1`` in a new tree, each process compiles all modules,
+which takes longer than all else.
+
     python -m benchmarks.host_time.startup
 """
 
@@ -35,8 +39,10 @@ def _has_gpu() -> bool:
 
 def run_process(compiler: str, cache: pathlib.Path) -> dict[str, Any]:
     """The milliseconds of a new process, and whether its result is right."""
+    inherited = {**os.environ}
+    inherited.pop("PYTHONDONTWRITEBYTECODE", None)
     environment = {
-        **os.environ,
+        **inherited,
         "TILEWS_CACHE": "on",
         "TILEWS_CACHE_DIR": str(cache / "tilews"),
         "TRITON_CACHE_DIR": str(cache / "triton"),

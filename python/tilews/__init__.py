@@ -35,11 +35,12 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__} - {"Any", "TYPE_CHECKING"})
 
 
-#: Modules that load MLIR with the first use of one of their names.
+#: Modules that are loaded, and others with them, when one of their names is used.
 _LAZY = {
     "_tilews": "tilews._mlir_libs._tilews",
     "ir": "tilews.ir",
     "layout": "tilews.layout",
+    "torch": "tilews.torch",
 }
 
 

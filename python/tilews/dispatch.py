@@ -32,8 +32,7 @@ from .compiler import CompiledKernel, compile_kernel
 from .disk_cache.place import find_shortcut
 from .errors import CompileError, LanguageError
 from .frontend.source import captured_names
-from .language.integers import check_integer
-from .language.memory.buffers import static_shape
+from .language.integers import check_integer, static_shape
 from .runtime import device_target
 from .runtime.reach import is_within_reach
 from .specialize import BoundCall, Specialization, Specializer, with_types

@@ -23,7 +23,6 @@ from .call_plans import CallPlans
 from .errors import KernelError, LanguageError
 from .language.integers import INT64_MAX, check_integer
 from .language.types import DType, dtype_of_array
-from .language.values import describe
 from .runtime.arrays import is_on_host
 from .signature import (
     ScalarParameter,
@@ -382,6 +381,8 @@ class Specializer:
         try:
             hash(value)
         except TypeError as error:
+            from .language.values import describe
+
             raise LanguageError(
                 f"{self.name}: the constexpr parameter '{name}' has to be hashable, "
                 f"found {describe(value)} ({error})",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 
 from ..errors import CompileError
@@ -55,6 +54,8 @@ def find_chip(target: str) -> str:
         return _GPUS[name]
     hint = _NOT_A_CHIP.get(name)
     if hint is None:
+        import difflib
+
         close = difflib.get_close_matches(name, _GPUS, n=1)
         hint = f"did you mean '{close[0]}'?" if close else None
     raise CompileError(

@@ -5,12 +5,45 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 from .forks import make_locks
 
 V = TypeVar("V")
+
+
+class _Pending(Generic[V]):
+    """A value that a thread is making.
+
+    ``concurrent.futures``, which has the like, takes longer to load than a kernel.
+
+    Attributes:
+        maker: the thread.
+    """
+
+    _value: V
+
+    def __init__(self) -> None:
+        self.maker = threading.get_ident()
+        self._error: BaseException | None = None
+        self._is_made = threading.Event()
+
+    def finish(self, value: V) -> None:
+        """Gives the value to the threads that wait for it."""
+        self._value = value
+        self._is_made.set()
+
+    def fail(self, error: BaseException) -> None:
+        """Gives the error to them instead."""
+        self._error = error
+        self._is_made.set()
+
+    def wait(self) -> V:
+        """Waits for the value, or raises the error."""
+        self._is_made.wait()
+        if self._error is not None:
+            raise self._error
+        return self._value
 
 
 class MakeCache(Generic[V]):
@@ -28,8 +61,7 @@ class MakeCache(Generic[V]):
     def __init__(self, size: int) -> None:
         self._size = size
         self._values: OrderedDict[Hashable, V] = OrderedDict()
-        # Values that a thread is making, with the thread.
-        self._pending: dict[Hashable, tuple[Future[V], int]] = {}
+        self._pending: dict[Hashable, _Pending[V]] = {}
         make_locks(self, MakeCache._make_lock)
 
     def _make_lock(self) -> None:
@@ -37,7 +69,7 @@ class MakeCache(Generic[V]):
         self._lock = threading.Lock()
         thread = threading.get_ident()
         pending = self._pending.items()
-        self._pending = {key: each for key, each in pending if each[1] == thread}
+        self._pending = {key: each for key, each in pending if each.maker == thread}
 
     def __len__(self) -> int:
         return len(self._values)
@@ -56,31 +88,28 @@ class MakeCache(Generic[V]):
             Exception: what `make` raises, to all threads that wait for the value. The
                 next call tries again.
         """
-        thread = threading.get_ident()
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
                 return self._values[key]
             pending = self._pending.get(key)
             if pending is None:
-                future: Future[V] = Future()
-                self._pending[key] = future, thread
+                own = self._pending[key] = _Pending()
         if pending is not None:
-            future, maker = pending
-            if maker == thread:
+            if pending.maker == threading.get_ident():
                 raise RuntimeError("a value of this cache depends on itself")
-            return future.result()
+            return pending.wait()
         try:
             value = make()
         except BaseException as error:
             with self._lock:
                 del self._pending[key]
-            future.set_exception(error)
+            own.fail(error)
             raise
         with self._lock:
             del self._pending[key]
             self._values[key] = value
             if len(self._values) > self._size:
                 self._values.popitem(last=False)
-        future.set_result(value)
+        own.finish(value)
         return value

@@ -35,7 +35,14 @@ import numpy as np
 
 from ..frontend.source import source_lines
 from .code_names import UnknownError, all_codes, global_names, names_of_types
-from .origins import HEAP_TYPE, find, is_generated, is_of_library, is_ours
+from .origins import (
+    HEAP_TYPE,
+    find,
+    is_generated,
+    is_of_library,
+    is_ours,
+    is_own_name,
+)
 
 #: How many values are followed, and how many bytes an array may have.
 _MOST = 50_000
@@ -270,6 +277,8 @@ class _Digester:
         for name in attributes:
             if type(value) is not types.ModuleType:
                 break
+            if is_own_name(value, name):
+                return self._add("ours", value.__name__, name)
             members = vars(value)
             if name not in members and "__getattr__" in members:
                 break  # It is made when it is asked for.
@@ -288,7 +297,8 @@ class _Digester:
 
     def add_module(self, module: types.ModuleType) -> None:
         """A module of which nobody knows what will be asked."""
-        if not is_ours(module.__name__):
+        name = module.__name__
+        if not is_ours(name) or sys.modules.get(name) is not module:
             raise UnknownError
         self._add("module", module.__name__)
 

@@ -46,6 +46,25 @@ def find(value: Any) -> Any:
     return found
 
 
+def is_own_name(module: types.ModuleType, name: str) -> bool:
+    """Whether a name of :mod:`tilews.language` stands for what tilews defines.
+
+    Functions of the language are loaded with the first one that is asked for. If none
+    is loaded, the name still stands for what it will load. If some are, a program may
+    have changed their modules, so that the name is looked up.
+    """
+    members = vars(module)
+    is_real = module is sys.modules.get("tilews.language")
+    if not is_real or name not in members["__all__"]:
+        return False
+    if name not in members and "tilews.language.values" not in sys.modules:
+        return bool(is_ours(members["__getattr__"].__module__))
+    found = getattr(module, name)
+    if not isinstance(found, (type, types.FunctionType)):
+        return False
+    return is_ours(found.__module__) and find(found) is found
+
+
 def is_of_library(value: Any) -> bool:
     """Whether a function or a class is one of the modules that depend on nothing."""
     module = value.__module__ or ""

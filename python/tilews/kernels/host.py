@@ -12,7 +12,6 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from .._support.call_recorder import current_recorder
@@ -195,6 +194,8 @@ def result(
 
 def largest(dtype: DType) -> float:
     """The largest number of a type of floating point."""
+    import ml_dtypes  # Few operations need it, and it takes a while to load.
+
     return float(ml_dtypes.finfo(dtype.numpy).max)
 
 

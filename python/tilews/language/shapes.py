@@ -11,8 +11,8 @@ from ..dialects import tensor, tile
 from ..errors import LanguageError
 from .arithmetic import as_value, broadcast, broadcast_shapes, is_number
 from .builder import current
-from .integers import INT64_MAX, as_integer, check_integer
-from .memory.buffers import check_dtype, static_shape
+from .integers import INT64_MAX, as_integer, check_integer, static_shape
+from .memory.buffers import check_dtype
 from .types import DType, i32
 from .unloaded import load_hint
 from .values import Scalar, Tile, describe

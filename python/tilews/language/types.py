@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from .. import ir
@@ -95,7 +95,7 @@ class DType:
     @property
     def numpy(self) -> np.dtype:
         """The numpy type of arrays of this type."""
-        return _NUMPY[self.name]
+        return _numpy_type(_ARRAY_NAMES[self.name])
 
     def __call__(self, value: Any) -> Any:
         """A scalar or a fragment of this type made from a number or a value."""
@@ -128,6 +128,17 @@ class OptionalScalar:
 
     def __repr__(self) -> str:
         return f"{self.dtype!r} | None"
+
+
+@functools.cache
+def _numpy_type(name: str) -> np.dtype[Any]:
+    """The type of numpy or of ml_dtypes, which takes a while to load, of a name."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, name))
 
 
 def _float(name: str, bits: int, mlir: str | None = None) -> DType:
@@ -173,34 +184,35 @@ DTYPES = (
 FNUZ = {e4m3: e4m3fnuz, e5m2: e5m2fnuz}
 #: Element types by their names in MLIR; the signed ones of integers.
 BY_MLIR = {dtype.mlir: dtype for dtype in DTYPES if not dtype.is_unsigned}
-_NUMPY = {
-    "f64": np.dtype(np.float64),
-    "f32": np.dtype(np.float32),
-    "f16": np.dtype(np.float16),
-    "bf16": np.dtype(ml_dtypes.bfloat16),
-    "e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
-    "e5m2": np.dtype(ml_dtypes.float8_e5m2),
-    "e4m3fnuz": np.dtype(ml_dtypes.float8_e4m3fnuz),
-    "e5m2fnuz": np.dtype(ml_dtypes.float8_e5m2fnuz),
-    "e2m3": np.dtype(ml_dtypes.float6_e2m3fn),
-    "e3m2": np.dtype(ml_dtypes.float6_e3m2fn),
-    "e2m1": np.dtype(ml_dtypes.float4_e2m1fn),
-    "e8m0": np.dtype(ml_dtypes.float8_e8m0fnu),
-    "i1": np.dtype(np.bool_),
-    "i4": np.dtype(ml_dtypes.int4),
-    "i8": np.dtype(np.int8),
-    "i16": np.dtype(np.int16),
-    "i32": np.dtype(np.int32),
-    "i64": np.dtype(np.int64),
-    "u4": np.dtype(ml_dtypes.uint4),
-    "u8": np.dtype(np.uint8),
-    "u16": np.dtype(np.uint16),
-    "u32": np.dtype(np.uint32),
-    "u64": np.dtype(np.uint64),
-    "index": np.dtype(np.int64),
+#: Names that numpy and ml_dtypes give the types of elements.
+_ARRAY_NAMES = {
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+    "e4m3fnuz": "float8_e4m3fnuz",
+    "e5m2fnuz": "float8_e5m2fnuz",
+    "e2m3": "float6_e2m3fn",
+    "e3m2": "float6_e3m2fn",
+    "e2m1": "float4_e2m1fn",
+    "e8m0": "float8_e8m0fnu",
+    "i1": "bool",
+    "i4": "int4",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "u4": "uint4",
+    "u8": "uint8",
+    "u16": "uint16",
+    "u32": "uint32",
+    "u64": "uint64",
+    "index": "int64",
 }
 # Names that arrays of other libraries give their element types.
-_ALIASES = {str(_NUMPY[dtype.name]): dtype for dtype in DTYPES if dtype != index}
+_ALIASES = {_ARRAY_NAMES[dtype.name]: dtype for dtype in DTYPES if dtype != index}
 _ALIASES["float4_e2m1fn_x2"] = e2m1
 # Names of element types in Triton, torch and Python.
 _FOREIGN = {

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import ir
+from .._support.lazy import LazyModule
 from ..errors import LanguageError
 from .operators import ElementwiseOperators
 from .types import DType, dtype_of_ir
 from .unloaded import InMemory
+
+if TYPE_CHECKING:
+    from . import arithmetic, math, reductions, shapes
+    from .memory import accesses, buffers, regions
+else:  # They work on the classes of this module, whose methods only call them.
+    arithmetic = LazyModule("tilews.language.arithmetic")
+    math = LazyModule("tilews.language.math")
+    reductions = LazyModule("tilews.language.reductions")
+    shapes = LazyModule("tilews.language.shapes")
+    accesses = LazyModule("tilews.language.memory.accesses")
+    buffers = LazyModule("tilews.language.memory.buffers")
+    regions = LazyModule("tilews.language.memory.regions")
 
 
 class Value(ElementwiseOperators):
@@ -441,8 +454,3 @@ def wrap(value: ir.Value, dtype: DType | None = None) -> Value:
 def same_type(lhs: Value, rhs: Value) -> bool:
     """Whether two values have the same shape and element type."""
     return lhs.ir.type == rhs.ir.type and lhs.dtype == rhs.dtype
-
-
-# These modules work on the classes above, whose methods only call them.
-from . import arithmetic, math, reductions, shapes  # noqa: E402
-from .memory import accesses, buffers, regions  # noqa: E402

@@ -255,3 +255,41 @@ def test_a_function_that_calls_itself_has_a_digest(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     module = importlib.import_module("recursive_function")
     assert digest((module.f,)) is not None
+
+
+LAZY = """
+import tilews.language as tl
+from tilews.disk_cache.captures import digest
+
+def f(x):
+    return tl.exp(x)
+
+def g(x):
+    return tl.exp(x)
+
+first = digest((f,))
+"""
+
+
+@pytest.mark.parametrize(
+    "change, is_same",
+    [
+        ("tl.exp", True),  # All functions are loaded with the first one.
+        ("import tilews.language.math", True),
+        ("tl.exp\ntl.exp = g", False),
+        ("tl.exp = g", False),
+        ("tl.exp = None", False),
+        ("tl.__getattr__ = lambda name: g", False),
+        ("import tilews.language.math as m\nm.exp = g", False),
+        ("import tilews.language.math as m\ntl.exp\nm.exp = m.log", False),
+    ],
+)
+def test_functions_of_the_language_count_before_they_are_loaded(
+    change, is_same, tmp_path
+):
+    path = tmp_path / "captures.py"
+    path.write_text(f"{LAZY}{change}\nprint(first is not None, digest((f,)) == first)")
+    run = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, check=True
+    )
+    assert run.stdout == f"True {is_same}\n"

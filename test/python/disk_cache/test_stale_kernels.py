@@ -35,7 +35,7 @@ CHANGED = {
         "T = tl.f16",
     ),
     "function of the language": (
-        "import types\nimport tilews.language as original\n"
+        "import types\nimport tilews.language as original\noriginal.exp\n"
         "tl = types.ModuleType('tilews.language')\nvars(tl).update(vars(original))\n"
         "def f(x):\n    return tl.exp(x)",
         "tl.exp = tl.log",

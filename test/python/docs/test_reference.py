@@ -14,13 +14,7 @@ ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 #: The names of tilews that make kernels.
 OTHERS = ["tilews.kernel", "tilews.func", "tilews.dispatch.Kernel"]
-NAMES = sorted(
-    name
-    for name, item in vars(tl).items()
-    if not name.startswith("_")
-    and not inspect.ismodule(item)
-    and not isinstance(item, tl.DType)
-)
+NAMES = sorted(name for name in dir(tl) if not isinstance(getattr(tl, name), tl.DType))
 NAMES += OTHERS
 
 

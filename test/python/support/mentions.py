@@ -96,7 +96,7 @@ def find_language_names(text: str) -> set[str]:
     """Names such as tl.load."""
     # A name that ends in "_" is continued by a value.
     names = re.findall(r"(?<![\w.])tl\.([A-Za-z]\w*)(?<!_)\b", text)
-    return {f"tl.{name}" for name in names if name not in vars(tl)}
+    return {f"tl.{name}" for name in names if not hasattr(tl, name)}
 
 
 def find_keywords(text: str) -> set[str]:
@@ -139,11 +139,11 @@ def exists(name: str) -> bool:
     item, path = tilews, "tilews"
     for part in name.split(".")[1:]:
         path = f"{path}.{part}"
-        if not hasattr(item, part):
-            try:
+        try:
+            if not hasattr(item, part):
                 importlib.import_module(path)
-            except ImportError:
-                return False
+        except ImportError as error:
+            return error.name == "torch"  # It need not be installed.
         item = getattr(item, part)
     return True
 

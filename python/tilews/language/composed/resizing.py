@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import ir
+from ..._support.lazy import LazyModule
 from ..arithmetic import cast
 from ..builder import current
-from ..memory import accesses, buffers
+from ..memory import buffers
 from ..types import e2m1, f16, i1, i4, i8, u4, u8
 from ..values import Tile
+
+if TYPE_CHECKING:
+    from ..memory import accesses
+else:  # It imports this module.
+    accesses = LazyModule("tilews.language.memory.accesses")
 
 #: What is stored in place of elements that share bytes.
 _WHOLE = {i1: u8, i4: i8, u4: u8, e2m1: f16}

@@ -13,8 +13,7 @@ from ...dialects import gpu
 from ...errors import LanguageError
 from ..arithmetic import unsigned
 from ..builder import current
-from ..integers import check_integer
-from ..memory.buffers import static_shape
+from ..integers import check_integer, static_shape
 from ..symbolic import grid_map
 from ..types import index
 from ..values import Scalar, describe

@@ -11,11 +11,11 @@ from ...dialects import memref, tensor, tile
 from ...errors import LanguageError
 from ..arithmetic import as_index, as_value, is_number
 from ..builder import current
+from ..integers import static_shape
 from ..types import index
 from ..unloaded import load_hint
 from ..values import Buffer, BufferRegion, Scalar, Tile, Value, describe
 from . import copied_rows, gathers, packed
-from .buffers import static_shape
 from .regions import as_region, mlir_region
 
 Scope = Literal["block", "cluster", "device", "system"]

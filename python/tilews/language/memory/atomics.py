@@ -15,11 +15,11 @@ from ... import ir
 from ...dialects import tile
 from ...errors import LanguageError
 from ..arithmetic import as_value
+from ..integers import static_shape
 from ..shapes import as_scalar
 from ..values import Buffer, BufferRegion, Scalar, Tile, Value, describe
 from . import gathers, packed
 from .accesses import Scope, as_stored
-from .buffers import static_shape
 from .regions import as_region, mlir_region
 
 Order = Literal["relaxed", "acquire", "release", "acq_rel"]

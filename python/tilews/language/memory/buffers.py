@@ -6,42 +6,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import _tilews, ir
+from ..._support.lazy import LazyModule
 from ...dialects import memref, tile
 from ...errors import CompileError, LanguageError
-from ..arithmetic import is_number
 from ..builder import Builder, chip_type, current, index_constant
-from ..integers import check_integer
+from ..integers import check_integer, static_shape
 from ..layouts import shared_layout
 from ..types import DType, dtype_hint, index, u8
 from ..values import Buffer, BufferRegion, Scalar, Tile, describe
 
 if TYPE_CHECKING:
     from ..layouts import SharedSpec
-
-
-def static_shape(shape: Any, what: str) -> tuple[int, ...]:
-    """A shape of positive Python integers; one integer is a shape of rank one.
-
-    Raises:
-        LanguageError: an extent is not a number, or known only at launch.
-    """
-    if is_number(shape) or isinstance(shape, Scalar):
-        shape = (shape,)
-    if not isinstance(shape, (tuple, list)):
-        raise LanguageError(f"{what}: expected a shape, found {describe(shape)}")
-    for extent in shape:
-        if isinstance(extent, Scalar):
-            raise LanguageError(
-                f"{what}: the shape has an extent known only at launch",
-                "make it a constexpr parameter or fix it with compile(NAME=...)",
-            )
-    return tuple(_extent(extent, what) for extent in shape)
-
-
-def _extent(extent: Any, what: str) -> int:
-    if isinstance(extent, float) and extent.is_integer():
-        extent = int(extent)  # The result of an exact division.
-    return check_integer(extent, f"{what}: an extent")
+    from . import packed, regions
+else:  # They import this module.
+    packed = LazyModule("tilews.language.memory.packed")
+    regions = LazyModule("tilews.language.memory.regions")
 
 
 def check_dtype(dtype: Any, what: str) -> DType:
@@ -262,7 +241,3 @@ def extent(buffer: Buffer, dim: int) -> Scalar:
         return size
     elements: Scalar = size * buffer.dtype.packing
     return elements
-
-
-# These modules work on the functions above.
-from . import packed, regions  # noqa: E402

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import dataclasses
 import math as python_math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import ir
+from ..._support.lazy import LazyModule
 from ...dialects import memref
 from ...errors import LanguageError
 from .. import math, shapes
@@ -21,7 +22,12 @@ from ..arithmetic import broadcast_shapes, cast
 from ..builder import current
 from ..types import i1, i32, i64
 from ..values import Buffer, BufferRegion, Scalar, Tile
-from . import accesses, buffers, gathers
+from . import buffers, gathers
+
+if TYPE_CHECKING:
+    from . import accesses
+else:  # It imports this module.
+    accesses = LazyModule("tilews.language.memory.accesses")
 
 
 def one_vector(source: BufferRegion, dest: BufferRegion, mask: Any) -> BufferRegion:

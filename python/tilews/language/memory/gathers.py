@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import ir
+from ..._support.lazy import LazyModule
 from ...dialects import tile
 from ...errors import LanguageError
 from .. import math, shapes, types
@@ -24,7 +25,12 @@ from ..builder import current
 from ..symbolic import known_difference
 from ..types import i1, i32, i64
 from ..values import Buffer, BufferRegion, Scalar, Tile, describe
-from . import accesses, buffers, regions
+from . import buffers, regions
+
+if TYPE_CHECKING:
+    from . import accesses
+else:  # It imports this module.
+    accesses = LazyModule("tilews.language.memory.accesses")
 
 
 def is_index(item: Any) -> bool:

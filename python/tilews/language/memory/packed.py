@@ -9,10 +9,11 @@ copies, layouts and swizzles are those of bytes.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._support.lazy import LazyModule
 from ...errors import LanguageError
 from .. import math, reductions, shapes
 from ..arithmetic import as_value, bitcast, cast, is_number, number
@@ -20,7 +21,12 @@ from ..builder import number_attribute
 from ..symbolic import quotient
 from ..types import DTYPES, DType, i32, u4, u8
 from ..values import Buffer, BufferRegion, Scalar, Tile, describe
-from . import accesses, gathers
+from . import gathers
+
+if TYPE_CHECKING:
+    from . import accesses
+else:  # It imports this module.
+    accesses = LazyModule("tilews.language.memory.accesses")
 
 #: The bits of numpy's element types that can be packed in bytes.
 _BITS = {dtype.numpy: dtype.bits for dtype in DTYPES if dtype.bits in (4, 6)}

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import ir
+from ..._support.lazy import LazyModule
 from ...errors import LanguageError
 from ..arithmetic import as_index
 from ..integers import INT64_MAX, as_integer, check_integer
 from ..symbolic import difference
 from ..unloaded import load_hint
 from ..values import Buffer, BufferRegion, Scalar, describe
-from . import gathers
+
+if TYPE_CHECKING:
+    from . import gathers
+else:  # It imports this module.
+    gathers = LazyModule("tilews.language.memory.gathers")
 
 
 def region(buffer: Buffer, items: Any) -> BufferRegion:
