@@ -19,6 +19,12 @@ _ARRIVE = (
 _HEAD = "            tile.mbarrier_wait %2[%arg7], %arg8 : !tile.mbarrier<2>\n"
 _PRODUCER = "tile.role @load warps(1) elected {\n          %4:2 = scf.for %arg6 = "
 _SIGNAL = "to %8 signals(%2[%arg7])"
+_SIGNALS = " signals(%2[%arg7])"
+_WHOLE = (
+    "to %8 signals(%2[%arg7]) {tile.inst = #tile.inst<tma>} : memref<?xf32> to "
+    "memref<16xf32, #tile.shared<(16):(1)>, #gpu.address_space<workgroup>>, "
+    "!tile.mbarrier<2>"
+)
 _SUM = "%14 = arith.addf %7, %8"
 _WRAP = "%11 = arith.cmpi eq, %10, %c2_i32 : i32\n"
 _NEXT = "%12 = arith.select %11, %c0_i32, %10 : i32\n"
@@ -93,10 +99,23 @@ SHARED_SLOTS = {
     "a load from another slot": [
         ("%6 = tile.slot %1[%arg7]", "%6 = tile.slot %1[%c0_i32]", 1)
     ],
+    "a load from all slots": [
+        (
+            _SUM,
+            "%w = tile.load %0 : memref<2x16xf32, #tile.shared<(2, 16):(32, 1)>, "
+            f"#gpu.address_space<workgroup>> -> tensor<2x16xf32>\n {_SUM}",
+            1,
+        ),
+        (_ARRIVE, "", 1),
+        (_SUM, f"{_ARRIVE} {_SUM}", 1),
+    ],
     "a fill of another slot": [
         ("%8 = tile.slot %1[%arg7]", "%8 = tile.slot %1[%c0_i32]", 1)
     ],
     "a signal for another slot": [(_SIGNAL, _SIGNAL.replace("%arg7", "%c0_i32"), 1)],
+    "a copy that signals nothing": [
+        (_WHOLE, _WHOLE.replace(_SIGNALS, "").removesuffix(", !tile.mbarrier<2>"), 1)
+    ],
     "a signal at another mbarrier": [(_SIGNAL, _SIGNAL.replace("%2", "%3"), 1)],
     "another first slot": [
         (
@@ -212,6 +231,13 @@ PARITIES = {
         )
     ],
     "the parity of another value": [("scf.yield %12, %13", "scf.yield %12, %12", 1)],
+    "a use after the loop": [
+        (
+            "          }\n        }\n",
+            "          }\n %u = arith.index_cast %4#1 : i32 to index\n }\n",
+            1,
+        )
+    ],
     "a parity as a condition": [
         (_SUM, f"%u = arith.cmpi eq, %arg8, %c1_i32 : i32\n {_SUM}", 1)
     ],

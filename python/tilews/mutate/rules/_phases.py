@@ -37,8 +37,6 @@ def _shift_cursor(op: ir.Operation) -> bool:
         users = [use.owner.operation for use in last.uses]
         if [each.name for each in users] != ["tile.advance"]:
             return False
-        if users[0].block != op.block:
-            return False
         last = users[0].results[0]
     family = _Family(last)
     if not family.is_closed():
@@ -53,11 +51,11 @@ def _shift_cursor(op: ir.Operation) -> bool:
 def _shift_parity(loop: ir.Operation, place: int) -> bool:
     """Lets a parity that a loop carries begin with 0 instead of 1."""
     first = loop.operands[place]
-    if str(first.type) != "i32" or _edits.number_of(first) != 1:
+    if _edits.number_of(first) != 1:
         return False
     carried = loop.regions[0].blocks[0].arguments[place - 2]
     family = _Family(carried, loop.results[place - 3])
-    if not family.waits or not family.is_closed():
+    if not family.is_closed():
         return False
     loop.operands[place] = _edits.constant(0, first.type, _edits.before(loop))
     for wait in family.waits:
