@@ -32,7 +32,7 @@ docs: build
 # The table of mutants of schedules; takes minutes.
 mutation: build
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.mutate \
-	  test/python/kernels/mutation_corpus.py --table docs/mutation.md
+	  test/python/kernels/mutation_corpus.py --table docs/mutation.md --jobs $$(nproc)
 
 # More random mutants, and their outcomes in the page. Each run goes on where the last
 # one ended.
@@ -40,7 +40,7 @@ COUNT ?= 10000
 random-mutation: build
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.mutate \
 	  test/python/kernels/mutation/mutation_seeds.py --random --count $(COUNT) \
-	  --state docs/random-mutation.json --table docs/mutation.md
+	  --state docs/random-mutation.json --table docs/mutation.md --jobs $$(nproc)
 
 # The table of exponents of compile times; needs valgrind, and takes most of an hour. An
 # interrupted run goes on where it was.
@@ -121,7 +121,7 @@ nightly-random-mutation: build
 	mkdir -p build/nightly
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.mutate \
 	  test/python/kernels/mutation/mutation_seeds.py --random --first $(FIRST_SEED) \
-	  --count 50000 --state build/nightly/random-mutation.json
+	  --count 50000 --jobs $$(nproc) --state build/nightly/random-mutation.json
 
 nightly-fuzz: build
 	mkdir -p build/nightly

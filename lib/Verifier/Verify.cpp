@@ -19,9 +19,9 @@
 // most faults show in a few runs, and fine proofs of wrong schedules take long.
 //
 // Each proof tries coarse abstractions first: guards whose conditions are taken
-// together are decided as one, paths that differ in happens-before knowledge
-// only are joined, and loop-carried numbers are not related. Each is refined if
-// the proof fails.
+// together are decided as one, comparisons of remainders are decided anew where
+// they repeat, paths that differ in happens-before knowledge only are joined,
+// and loop-carried numbers are not related. Each is refined if the proof fails.
 //
 //===----------------------------------------------------------------------===//
 
@@ -135,6 +135,8 @@ static bool refine(ProverOptions &options, const Prover &prover,
                    bool mayJoinKnowledge) {
   if (options.joinsGuards && prover.haveGuardsJoined()) {
     options.joinsGuards = false;
+  } else if (options.forgetsRepeats && prover.haveForgottenRepeats()) {
+    options.forgetsRepeats = false;
   } else if (prover.hasLostKnowledge()) {
     options.joinsKnowledge = false;
   } else if (!options.relatesCounts && prover.hasCounts()) {
@@ -172,7 +174,8 @@ std::optional<Finding> KernelCheck::attempt(const TaskProgram &program,
     }
     // A guard of which too little is known may let a task wait as well.
     bool mustWait = prover.getWaiting() &&
-                    !(options.joinsGuards && prover.haveGuardsJoined());
+                    !(options.joinsGuards && prover.haveGuardsJoined()) &&
+                    !(options.forgetsRepeats && prover.haveForgottenRepeats());
     if (found->isCertain || prover.isExhausted() || mustWait ||
         !refine(options, prover, !rules.getKnowledge().empty()) ||
         findFault(/*isQuick=*/true))

@@ -141,6 +141,8 @@ TEST(InductionFactsTest, TrimmedFactsHoldInTheNextIteration) {
     window.start = make.getNumber(0, 2);
     window.reach = make.getNumber(0, 4) * std::abs(width);
     window.isShort = make.getNumber(0, 1);
+    window.iterations = make.getNumber(0, 3);
+    window.forgetsRepeats = make.getNumber(0, 1);
     PathFacts untrimmed = facts;
     InductionFacts(table, facts, make.i).trim(window, asked);
     std::vector<Expr> conditions = chooseParts(make, 10);
@@ -158,6 +160,47 @@ TEST(InductionFactsTest, TrimmedFactsHoldInTheNextIteration) {
                 });
   }
   EXPECT_GT(numDecided, 100u);
+}
+
+/// Whether `n - (i - 1) % 3 > 0` is forgotten, a fact of the iteration before,
+/// in a loop that asks for `n - (i + ahead) % 3 > 0` for each number ahead. The
+/// same fact is `n - (i + 2) % 3 > 0`.
+bool isForgotten(llvm::ArrayRef<int64_t> asks, bool forgetsRepeats) {
+  ExpressionTable table;
+  RandomExpressions make(table, /*seed=*/0);
+  auto getCondition = [&](int64_t ahead) {
+    Expr sum = table.addConstant(table.getInteger(make.i), ahead);
+    Expr rest = table.add(sum, table.getQuotient(sum, 3), -3);
+    return table.getPositive(table.add(table.getInteger(make.n), rest, -1));
+  };
+  OpenConditions asked;
+  for (int64_t ahead : asks)
+    asked.add(table, getCondition(ahead), make.i);
+  PathFacts facts;
+  facts.assume(table, getCondition(0), true);
+  Expr one = table.getConstant(1);
+  facts.substitute(table, make.i, table.add(table.getInteger(make.i), one, -1));
+  InductionFacts::Window window;
+  window.step = one;
+  window.start = 0;
+  window.reach = 5;
+  window.isShort = false;
+  window.iterations = 3;
+  window.forgetsRepeats = forgetsRepeats;
+  bool hasForgotten = InductionFacts(table, facts, make.i).trim(window, asked);
+  EXPECT_EQ(hasForgotten, !facts.decide(table, getCondition(-1)));
+  EXPECT_EQ(hasForgotten, !facts.decide(table, getCondition(2)));
+  return hasForgotten;
+}
+
+TEST(InductionFactsTest, AComparisonThatOnlyRepeatsIsForgotten) {
+  EXPECT_TRUE(isForgotten({0}, /*forgetsRepeats=*/true));
+  EXPECT_FALSE(isForgotten({0}, /*forgetsRepeats=*/false));
+  // A condition that looks ahead, or back, asks for it as well.
+  EXPECT_FALSE(isForgotten({0, 1}, /*forgetsRepeats=*/true));
+  EXPECT_FALSE(isForgotten({0, -2}, /*forgetsRepeats=*/true));
+  // The present iteration asks for it.
+  EXPECT_FALSE(isForgotten({-1}, /*forgetsRepeats=*/true));
 }
 
 TEST(InductionFactsTest, RelatedFactsHoldForTheValue) {

@@ -27,9 +27,9 @@ namespace tilews::verifier {
 class ProofContext {
 public:
   ProofContext(const TaskProgram &program, const Rules &rules,
-               ProofBudget &budget, bool mayJoinGuards)
+               ProofBudget &budget, bool mayJoinGuards, bool mayForgetRepeats)
       : program(program), rules(rules), budget(budget),
-        guardsMayJoin(mayJoinGuards) {}
+        guardsMayJoin(mayJoinGuards), repeatsMayGo(mayForgetRepeats) {}
 
   const TaskProgram &program;
   const Rules &rules;
@@ -46,6 +46,11 @@ public:
   bool mayJoinGuards() const { return guardsMayJoin; }
   void joinGuards() { guardsJoined = true; }
   bool haveGuardsJoined() const { return guardsJoined; }
+  /// Whether comparisons of quotients may be forgotten that only repeat after
+  /// some iterations. `forgetRepeats` records that some were.
+  bool mayForgetRepeats() const { return repeatsMayGo; }
+  void forgetRepeats() { repeatsForgotten = true; }
+  bool haveForgottenRepeats() const { return repeatsForgotten; }
   /// Notes that a guard compares numbers. A proof that takes such comparisons
   /// for predicates may be the shorter one.
   void noteComparison();
@@ -104,6 +109,7 @@ private:
   ProofEffort effort;
   bool mustRestart = false, isRuleBroken = false;
   bool guardsMayJoin, guardsJoined = false, comparesNumbers = false;
+  bool repeatsMayGo, repeatsForgotten = false;
 };
 
 } // namespace tilews::verifier

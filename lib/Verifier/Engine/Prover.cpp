@@ -31,8 +31,10 @@ static constexpr unsigned kMaxSearches = 256;
 Prover::Prover(const TaskProgram &program, const Rules &rules,
                ProofBudget &budget, ProverOptions chosen)
     : options(std::move(chosen)),
-      context(program, rules, budget, options.joinsGuards), values(context),
-      inductions(context), conditions(context, inductions, values),
+      context(program, rules, budget, options.joinsGuards,
+              options.forgetsRepeats),
+      values(context), inductions(context),
+      conditions(context, inductions, values),
       predicates(context, values, options.takesPredicates),
       evaluator(context, inductions, values, conditions, predicates),
       guards(context, values, evaluator, options.isLean),

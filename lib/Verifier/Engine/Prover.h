@@ -23,6 +23,9 @@ struct ProverOptions {
   bool isLean = false;
   /// The conditions of several guards are decided as one.
   bool joinsGuards = true;
+  /// Comparisons of remainders of an induction variable are decided anew where
+  /// they repeat.
+  bool forgetsRepeats = true;
   /// Loop-carried numbers that differ by small constants have one name, so that
   /// facts relate the counts of several roles.
   bool relatesCounts = false;
@@ -58,6 +61,8 @@ public:
   bool hasLostKnowledge() const { return hasLost && context.hasBrokenRule(); }
   /// Whether conditions of several guards were decided as one.
   bool haveGuardsJoined() const { return context.haveGuardsJoined(); }
+  /// Whether comparisons that may repeat were forgotten.
+  bool haveForgottenRepeats() const { return context.haveForgottenRepeats(); }
   /// Whether guards compare numbers, which may be taken for predicates.
   bool hasComparisons() const { return context.hasComparisons(); }
   /// Whether loops carry numbers that may be related.

@@ -432,6 +432,26 @@ Expr LoopGroups::getGoesOn(const Path &path, const LoopGroup &group,
   return table.getPositive(table.add(left, step, -1));
 }
 
+/// Forgets facts that no later iteration of a group asks for.
+void LoopGroups::trimFacts(Path &path, const LoopGroup &group, Expr step) {
+  ExpressionTable &table = context.table;
+  auto loop = cast<scf::ForOp>(group.loops[matching.getLeader(path, group)]);
+  int64_t width = std::abs(table.getConstantValue(step).value_or(1));
+  InductionFacts::Window window;
+  window.step = step;
+  window.start =
+      std::abs(table.getConstantValue(values.get(path, loop.getLowerBound()))
+                   .value_or(0));
+  // The iterations under way look this far ahead. Add one for each end.
+  window.reach = (context.rules.getDepth() + 2) * width;
+  window.isShort = inductions.isShort(group.number);
+  window.iterations = context.rules.getDepth() + 1;
+  window.forgetsRepeats = context.mayForgetRepeats();
+  InductionFacts facts(table, path.facts, inductions.get(group.number));
+  if (facts.trim(window, inductions.getAsked(group.number)))
+    context.forgetRepeats();
+}
+
 Progress LoopGroups::iterateFor(Path &path, const LoopGroup &group) {
   ExpressionTable &table = context.table;
   unsigned leader = matching.getLeader(path, group);
@@ -467,18 +487,7 @@ Progress LoopGroups::iterateFor(Path &path, const LoopGroup &group) {
   // A guard may repeat after some iterations.
   if (path.facts.areContradictory())
     return Progress::Ended;
-  int64_t width = std::abs(table.getConstantValue(step).value_or(1));
-  InductionFacts::Window window;
-  window.step = step;
-  window.start =
-      std::abs(table.getConstantValue(values.get(path, loop.getLowerBound()))
-                   .value_or(0));
-  // The iterations under way look this far ahead. Add one for each end.
-  window.reach = (context.rules.getDepth() + 2) * width;
-  window.isShort = inductions.isShort(group.number);
-  window.iterations = context.rules.getDepth() + 1;
-  InductionFacts(table, path.facts, variable)
-      .trim(window, inductions.getAsked(group.number));
+  trimFacts(path, group, step);
   inductions.step(path, group.number, step);
   beginIteration(path, group, passed, /*isFirst=*/false);
   return Progress::Iterated;

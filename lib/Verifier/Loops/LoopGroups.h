@@ -68,6 +68,7 @@ private:
   bool iterateWithin(Path &path, unsigned task);
   Progress iterate(Path &path, int number);
   Expr getGoesOn(const Path &path, const LoopGroup &group, Expr end) const;
+  void trimFacts(Path &path, const LoopGroup &group, Expr step);
   Progress iterateFor(Path &path, const LoopGroup &group);
   Progress iterateWhile(Path &path, const LoopGroup &group);
   Progress decideWhile(Path &path, const LoopGroup &group);

@@ -15,6 +15,8 @@
 //   * `i - 7 == 0` is settled once i is beyond 7;
 //   * a fact about a quotient of i is kept if one of the next iterations asks
 //     for it;
+//   * a comparison of a quotient that only repeats after some iterations may be
+//     forgotten: i % 3 < n is decided anew three iterations later;
 //   * an interval of i - n is widened up to the next constant at which the
 //     answer to a condition changes, give or take the reach.
 //
@@ -256,15 +258,22 @@ bool InductionFacts::isAskedLater(Expr condition, const Window &window,
           }));
 }
 
-void InductionFacts::trim(const Window &window, const OpenConditions &asked) {
+bool InductionFacts::trim(const Window &window, const OpenConditions &asked) {
   facts.eraseTruthsIf([&](Expr condition) {
     if (hasPredicate(condition) || (hasQuotient(condition) && !window.isShort))
       return !isAskedLater(condition, window, asked);
     return liesBefore(condition, window.step) ||
            isSettled(condition, window, asked);
   });
+  bool hasForgotten = false;
   facts.eraseIntervalsIf([&](Expr sum, Interval &) {
-    return liesBefore(sum, window.step, /*isIndex=*/true);
+    if (liesBefore(sum, window.step, /*isIndex=*/true))
+      return true;
+    bool isForgotten = window.forgetsRepeats && hasQuotient(sum) &&
+                       !asked.mayAskAgain(table, sum, variable, window.step,
+                                          window.iterations);
+    hasForgotten |= isForgotten;
+    return isForgotten;
   });
   facts.eraseIntervalsIf([&](Expr sum, Interval &interval) {
     Interval before = interval;
@@ -277,4 +286,5 @@ void InductionFacts::trim(const Window &window, const OpenConditions &asked) {
     }
     return isGone;
   });
+  return hasForgotten;
 }

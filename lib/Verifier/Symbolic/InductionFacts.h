@@ -55,11 +55,15 @@ public:
     bool isShort;
     /// How many of the next iterations may ask for facts of this one.
     int64_t iterations = 0;
+    /// Whether comparisons are forgotten that a condition repeats after some
+    /// iterations, as that of i % 3 with n.
+    bool forgetsRepeats = false;
   };
   /// Forgets what no later iteration asks for, so that finitely many facts are
   /// left: facts about elements before the variable, settled comparisons, and
-  /// how far bounds are from `asked` ones beyond the window's reach.
-  void trim(const Window &window, const OpenConditions &asked);
+  /// how far bounds are from `asked` ones beyond the window's reach. Returns
+  /// whether comparisons that may be repeated are among them.
+  bool trim(const Window &window, const OpenConditions &asked);
 
 private:
   bool hasElement(Expr e) const;

@@ -45,6 +45,7 @@ bool OpenConditions::insert(ExpressionTable &table, Expr subject) {
   bool isSum = table.getKind(subject) == ExpressionTable::Kind::Linear;
   conditions.insert(isSum ? table.getZero(subject) : subject);
   askedFor.clear();
+  askedAgain.clear();
   return true;
 }
 
@@ -78,6 +79,31 @@ bool OpenConditions::mayAskFor(ExpressionTable &table, Expr condition,
         conditions.contains(table.substitute(condition, variable, moved));
   }
   return it->second;
+}
+
+bool OpenConditions::mayAskAgain(ExpressionTable &table, Expr sum,
+                                 Expr variable, Expr step,
+                                 int64_t iterations) const {
+  auto [it, isNew] = askedAgain.try_emplace({sum, {step, iterations}});
+  if (!isNew)
+    return it->second;
+  // Comparisons of one sum with several constants are one condition here.
+  std::set<Expr> asking;
+  Expr asked = table.getMultiple(sum).primitive;
+  for (Expr subject : subjects) {
+    if (table.getKind(subject) != ExpressionTable::Kind::Linear)
+      continue;
+    for (int64_t k = 0; k <= iterations; ++k) {
+      Expr moved = table.add(table.getInteger(variable), step, k);
+      Expr later = table.substitute(subject, variable, moved);
+      if (table.getMultiple(later).primitive != asked)
+        continue;
+      asking.insert(table.getMultiple(subject).primitive);
+      if (k == 0)
+        return it->second = true;
+    }
+  }
+  return it->second = asking.size() > 1;
 }
 
 SmallVector<int64_t> OpenConditions::getConstants(ExpressionTable &table,

@@ -38,6 +38,11 @@ public:
   /// `variable`.
   bool mayAskFor(ExpressionTable &table, Expr condition, Expr variable,
                  Expr step, int64_t iterations) const;
+  /// Whether comparisons of `sum` are asked for in the present iteration, or in
+  /// the next ones by two conditions: the later of the two needs the answer to
+  /// the earlier one. One condition alone may repeat after some iterations.
+  bool mayAskAgain(ExpressionTable &table, Expr sum, Expr variable, Expr step,
+                   int64_t iterations) const;
   /// Whether a condition `sum + c == 0` may be asked within the next
   /// iterations: each adds `step` to `variable`, and the sum then comes to its
   /// zero after `variable` has moved by less than `reach`.
@@ -70,12 +75,13 @@ private:
   /// The constants of a sum, by what the sum is without the variable and the
   /// constant, and by the coefficient of the variable.
   std::map<std::pair<Expr, int64_t>, Constants> constants;
-  /// The results of `split`, by the sum, and of `mayAskFor`, by the condition,
-  /// the step and the number of iterations. All paths ask for the same ones at
-  /// the end of each iteration. A new subject changes the latter.
+  using Question = std::pair<Expr, std::pair<Expr, int64_t>>;
+  /// The results of `split`, by the sum, and of `mayAskFor` and `mayAskAgain`,
+  /// by the condition or sum, the step and the number of iterations. All paths
+  /// ask for the same ones at the end of each iteration. A new subject changes
+  /// the latter two.
   mutable llvm::DenseMap<Expr, Split> splits;
-  mutable llvm::DenseMap<std::pair<Expr, std::pair<Expr, int64_t>>, bool>
-      askedFor;
+  mutable llvm::DenseMap<Question, bool> askedFor, askedAgain;
 };
 
 } // namespace tilews::verifier

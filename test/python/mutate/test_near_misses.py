@@ -4,38 +4,13 @@ A near miss is the text of a right kernel with one change. Some are faults, and 
 the argument of the rule does not hold. No run is needed to see that.
 """
 
-import functools
-
 import pytest
 
-from kernels.mutation import mutation_seeds
-from tilews import ir, mutate
+from kernels.mutation.near_misses import apply, parse
 from tilews.mutate import _edits
 from tilews.mutate._equivalent import numbers_agree
 from tilews.mutate.rules import JOINT_RULES
 from tilews.mutate.rules._one_slot import fills_before_reads
-
-
-@functools.cache
-def text_of(kernel, form="barriers"):
-    subject = next(e for e in mutation_seeds.SUBJECTS if str(e) == kernel)
-    return str(subject.forms()[form])
-
-
-def parse(kernel, changes=(), form="barriers"):
-    """A kernel with changes (old, new, how often the old text is there)."""
-    text = text_of(kernel, form)
-    for old, new, count in changes:
-        assert text.count(old) == count, (old, text.count(old))
-        text = text.replace(old, new)
-    return ir.Module.parse(text, context=ir.Context())
-
-
-def apply(module, ids):
-    edits = []
-    for each in ids.split():
-        edits.append(mutate.mutant(edits[-1].module if edits else module, each))
-    return edits
 
 
 def longer_loops(module, numbers):

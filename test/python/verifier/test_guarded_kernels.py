@@ -9,6 +9,7 @@ import tilews
 import tilews.language as tl
 from benchmarks.verdicts import __main__ as command
 from benchmarks.verdicts import guarded_kernels, timed
+from kernels import ping_pong
 from support.verifying import FIRST, verify_steps
 from tilews import ir, passes
 
@@ -44,6 +45,55 @@ def test_states_of_guarded_kernels(name):
 def test_states_of_a_sliding_window_with_more_stages():
     # From 3 to 7 stages they grow 13.5 times, those of a mask 21 times.
     assert count_states("sliding window", 7) <= 1700
+
+
+def lower_over_tiles(stages, guard):
+    """A kernel whose loop takes steps of the grid, which is unknown."""
+    text = guarded_kernels.kernel("mask", stages)
+    for old, new in (
+        ("%g0 = memref.load %m0[%k] : memref<?xi1>", guard),
+        ("%t = gpu.block_id x", "%t = gpu.block_id x\n%g = gpu.grid_dim x"),
+        ("%k = %c0 to %n step %c1", "%k = %t to %n step %g"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    with ir.Context():
+        module = ir.Module.parse(text)
+    for step in passes.expand("tilews-to-nvvm{chip=sm_80}"):
+        passes.run(module, step)
+        if step == "tile-lower-channels":
+            return module
+    raise AssertionError
+
+
+REMAINDER = """
+%a = arith.floordivsi %k, %c3 : index
+%b = arith.muli %a, %c3 : index
+%e = arith.subi %k, %b : index
+%g0 = arith.cmpi slt, %e, %w : index
+"""
+
+
+@pytest.mark.parametrize("stages", [3, 4, 6])
+def test_a_comparison_that_repeats_is_remembered_where_it_matters(stages):
+    """A copy, some iterations ahead of its use, has a guard that repeats every three
+    iterations. The first proof decides it anew for the use, and fails."""
+    assert timed.judge(lower_over_tiles(stages, REMAINDER))[0] == "proved"
+
+
+def test_states_of_loops_whose_trips_repeat():
+    """An inner loop has a number of iterations that repeats every three iterations of
+    the outer one. Iterations are not distinguished by it: 902 states, where
+    1848 have all facts."""
+    (case,) = (each for each in ping_pong.CASES if each.name == "counted")
+    module = case.kernel.build("sm_90a", **case.constants)
+    for step in passes.expand("tilews-to-nvvm{chip=sm_90a}"):
+        passes.run(module, step)
+        if step == "tile-lower-channels":
+            break
+    verdict, states = timed.judge(module)
+    assert verdict == "proved"
+    assert states <= 950
 
 
 @pytest.mark.parametrize("name", ["one of three masks", "nested masks"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from ... import ir
@@ -14,6 +15,8 @@ from ._barrier_rules import orders_accesses, orders_signals, waits_cover_as_much
 from ._channel_rules import original_of, same_program
 from ._one_slot import fills_before_reads
 from ._paths import back_to_last
+from ._phases import begin_in_first_phase
+from ._single_slot import with_one_slot
 from ._zeros import add_zeros
 
 JointRule = Callable[[Sequence[Mutant]], bool]
@@ -187,6 +190,69 @@ def _one_slot_is_enough(edits: Sequence[Mutant]) -> bool:
         return False
     _drain_at_waits(folded)
     return orders_accesses(folded)
+
+
+@joint_rule
+def _roles_share_one_slot(edits: Sequence[Mutant]) -> bool:
+    """Two roles use slot 0 in each iteration, and alternate.
+
+    A role that waits for a slot, and hands it on in the same iteration, needs no other
+    one. The phase changes with each fill, as with one slot. So each order of steps is
+    one of the original, in which more were possible. Premises: the kernel has two
+    roles and two mbarriers. Each role has one loop, without control flow in it, and
+    the loops have equal bounds. An iteration waits at one mbarrier and then arrives at
+    the other one, of which the other role does the opposite. In between, and nowhere
+    else, one role copies to the slot, and the other one loads from it. Each loop
+    carries the number of the slot and its phase. Both start with 0 and are used for
+    nothing else. The mutant is the program in which each slot is the last one.
+    """
+    expected = with_one_slot(original_of(edits[0]))
+    if expected is None:
+        return False
+    folded, mutant = (_fold_constants(each) for each in (expected, edits[-1].module))
+    text, other = program(folded), program(mutant)
+    return (
+        text is not None
+        and other is not None
+        and _without_depths(text) == _without_depths(other)
+        and _names_slot_zero(folded)
+    )
+
+
+def _names_slot_zero(module: ir.Module) -> bool:
+    found = [
+        (op, slot)
+        for op in _edits.walk(module.operation)
+        if (slot := _edits.slot_of(op)) is not None
+    ]
+    return all(_edits.number_of(op.operands[place]) == 0 for op, (place, _) in found)
+
+
+def _without_depths(text: str) -> str:
+    """A text of a program without the numbers of slots of its mbarriers."""
+    return re.sub(r"!tile\.mbarrier<\d+>", "!tile.mbarrier", text)
+
+
+@joint_rule
+def _phases_cancel(edits: Sequence[Mutant]) -> bool:
+    """Cursors begin in the other phase, and each of their waits is for the other one.
+
+    A cursor that has passed each slot twice is the same cursor, so a wait that moves it
+    on by all slots twice is the wait of the original. Signals and views have no phase.
+    Once channels are lowered, a loop carries the phase as a parity. Original and mutant
+    are the same program once each such cursor or parity begins in the first phase and
+    its waits are moved on instead. Premises: nothing but waits depends on the phase,
+    and each value that depends on it follows from the cursor or parity alone.
+    """
+    original, mutant = original_of(edits[0]), edits[-1].module
+    moved = [begin_in_first_phase(each) for each in (original, mutant)]
+    if all(each is None for each in moved):
+        return False
+    texts = [
+        program(each or unchanged)
+        for each, unchanged in zip(moved, (original, mutant), strict=True)
+    ]
+    return texts[0] is not None and texts[0] == texts[1]
 
 
 def _program_without_slots(module: ir.Module) -> str | None:
