@@ -25,8 +25,9 @@ inline constexpr llvm::StringLiteral kAssertions = "assertions";
 
 /// The address of memory that the host reads after a run, as an i64; 0 if no
 /// host does. AMD's GPUs print there (PrintRecords.cpp). The attribute
-/// `kPrints` on the variable has a dictionary for each print: `message`, and `values`
-/// with a dictionary for each: `type`, `unsigned`, and `shape` for fragments.
+/// `kPrints` on the variable has a dictionary for each print: `message`, and
+/// `values` with a dictionary for each: `type`, `unsigned`, and `shape` for
+/// fragments.
 inline constexpr llvm::StringLiteral kRecordsVariable = "__tilews_records";
 inline constexpr llvm::StringLiteral kPrints = "prints";
 
