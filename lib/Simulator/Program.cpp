@@ -141,10 +141,11 @@ Frame Frame::fork(unsigned role) const {
 bool Frame::isInRole() const { return agent != state.getMainAgent(); }
 
 LogicalResult Frame::fail(const Instruction &inst, const Twine &message,
-                          std::vector<std::pair<Location, std::string>> notes) {
+                          std::vector<std::pair<Location, std::string>> notes,
+                          std::optional<Int3> named) {
   state.fail({inst.op->getLoc(),
               ("'" + inst.op->getName().getStringRef() + "' op " + message +
-               " (block " + toString(block) + ")")
+               " (block " + toString(named.value_or(block)) + ")")
                   .str(),
               std::move(notes)});
   return failure();

@@ -219,10 +219,12 @@ public:
   }
   void setAll(const Instruction &inst, llvm::ArrayRef<Datum> results);
 
-  /// Stops the block with an error at the instruction.
+  /// Stops the block with an error at the instruction. It names the block, or
+  /// that which the operation names.
   mlir::LogicalResult
   fail(const Instruction &inst, const llvm::Twine &message,
-       std::vector<std::pair<mlir::Location, std::string>> notes = {});
+       std::vector<std::pair<mlir::Location, std::string>> notes = {},
+       std::optional<Int3> named = std::nullopt);
 
   /// Returns the record of the present operation; null if there is none.
   struct Record *getRecord();

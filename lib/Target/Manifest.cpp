@@ -320,12 +320,54 @@ static json::Object getResources(const KernelResources &resources,
   return object;
 }
 
+/// Returns what a print shows of a value; nothing for an attribute that is none
+/// of ours.
+static std::optional<json::Object> getPrintedValue(DictionaryAttr value) {
+  auto type = value.getAs<TypeAttr>("type");
+  if (!type)
+    return std::nullopt;
+  json::Object object{{"dtype", printType(type.getValue())}};
+  if (value.contains("unsigned"))
+    object["unsigned"] = true;
+  if (auto shape = value.getAs<DenseI64ArrayAttr>("shape"))
+    object["shape"] = json::Array(shape.asArrayRef());
+  return object;
+}
+
+/// Returns the prints that write to memory of the host; nothing if there are
+/// none.
+static std::optional<json::Array> getPrints(gpu::GPUModuleOp module) {
+  auto records = module.lookupSymbol<LLVM::GlobalOp>(kRecordsVariable);
+  auto prints = records ? records->getAttrOfType<ArrayAttr>(kPrints) : nullptr;
+  if (!prints)
+    return std::nullopt;
+  json::Array list;
+  for (auto each : prints.getAsRange<DictionaryAttr>()) {
+    auto message = each.getAs<StringAttr>("message");
+    auto values = each.getAs<ArrayAttr>("values");
+    if (!message || !values)
+      return std::nullopt; // No list of ours.
+    json::Array shown;
+    for (auto value : values.getAsRange<DictionaryAttr>()) {
+      std::optional<json::Object> object = getPrintedValue(value);
+      if (!object)
+        return std::nullopt;
+      shown.push_back(std::move(*object));
+    }
+    list.push_back(json::Object{{"message", json::fixUTF8(message.getValue())},
+                                {"values", std::move(shown)}});
+  }
+  return list;
+}
+
 /// Adds what the launch has to do for prints and assertions.
 static void addDeviceVariables(json::Object &manifest,
                                FunctionOpInterface kernel) {
   auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
   if (module.lookupSymbol<LLVM::GlobalOp>(kPrintedVariable))
     manifest["prints"] = true;
+  if (std::optional<json::Array> prints = getPrints(module))
+    manifest["print_records"] = std::move(*prints);
   auto failure = module.lookupSymbol<LLVM::GlobalOp>(kFailureVariable);
   auto assertions =
       failure ? failure->getAttrOfType<ArrayAttr>(kAssertions) : nullptr;

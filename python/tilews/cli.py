@@ -119,18 +119,27 @@ def _compile_source(
     from .compiler import compile_file
 
     if _is_python(source):
+        if kernel is not None:
+            raise click.UsageError(
+                "--kernel is for .mlir files; name a kernel in Python as in "
+                f"{source.partition('.py')[0]}.py:{kernel}"
+            )
         values = _parse_constants(constants)
         compiled: CompiledKernel = _kernel_of_python(source, target, values, line_info)
         return compiled
     if constants:
         raise click.UsageError("-D is for kernels in Python")
-    return compile_file(
+    compiled = compile_file(
         source,
         target,
         kernel=kernel,
         index_bitwidth=index_bitwidth,
         line_info=line_info,
     )
+    if kernel is not None:
+        # A name that the file does not have is an error for each form of the code.
+        _ = compiled.manifest
+    return compiled
 
 
 def _content(compiled: CompiledKernel, form: str) -> bytes:

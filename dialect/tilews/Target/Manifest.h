@@ -49,6 +49,9 @@
 //   prints            true if the kernels print: __tilews_printed has two i32,
 //                     the lines since the launch and their limit, which the
 //                     launch sets
+//   print_records     message and values (dtype, unsigned, shape) of each print
+//                     of an AMD GPU, which writes to the memory whose address
+//                     is __tilews_records; not there without one
 //   assertions        message and, for fragments, shape of each assertion; not
 //                     there without one. __tilews_failure is the address of two
 //                     i64 that the host can read after a failure

@@ -102,7 +102,8 @@ struct AssertPattern : TilePattern<AssertOp> {
     Value truth = arith::ConstantOp::create(b, b.getBoolAttr(true));
     Value fails = arith::XOrIOp::create(b, condition, truth);
     createGuarded(b, fails, [&] {
-      tell(b, op, fragment ? fragment->getFailed() : Value());
+      tell(b, op, adaptor.getBlock(),
+           fragment ? fragment->getFailed() : Value());
       LLVM::Trap::create(b);
     });
     rewriter.eraseOp(op);
@@ -110,17 +111,19 @@ struct AssertPattern : TilePattern<AssertOp> {
   }
 
   /// Reports and prints the failure.
-  void tell(ImplicitLocOpBuilder &b, AssertOp op, Value element) const {
+  void tell(ImplicitLocOpBuilder &b, AssertOp op, ValueRange named,
+            Value element) const {
+    SmallVector<Value> block = getBlockCoordinates(b, getTarget(), named);
     std::optional<ArrayRef<int64_t>> shape;
     if (auto type = dyn_cast<RankedTensorType>(op.getCondition().getType()))
       shape = type.getShape();
     reportFailure(b, getTarget(),
                   getTarget().variables.addAssertion(op.getMessage(), shape),
-                  element);
+                  block, element);
     getTarget().emitPrintf(b,
                            "block (%d, %d, %d): assertion failed: " +
                                escapeFormat(op.getMessage()) + "\n",
-                           getBlockCoordinates(b, getTarget()));
+                           block);
   }
 };
 

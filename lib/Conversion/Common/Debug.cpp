@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `tile.print` becomes calls of the device's printf, in the form of the
-// interpreter. One thread prints a fragment row by row, up to eight elements a
-// line, with the block and the coordinates:
+// `tile.print` becomes calls of the device's printf on NVIDIA GPUs; for AMD's
+// see PrintRecords.cpp. One thread prints a fragment row by row, up to eight
+// elements a line, with the block and the coordinates:
 //
 //   tile.print "x" %x : tensor<2x3xf32>  ->  block (2, 0, 0): x (0, 0:3) 1 2 3
 //                                            block (2, 0, 0): x (1, 0:3) 4 5 6
@@ -198,26 +198,27 @@ private:
   StringRef format;
 };
 
+/// How each line of a print starts: the block, of which `block` has the
+/// coordinates that the operation names, and the message.
+struct LineStart {
+  std::string format;
+  ValueRange block;
+};
+
 struct PrintPattern : TilePattern<PrintOp> {
   using TilePattern::TilePattern;
 
   LogicalResult
   matchAndRewrite(PrintOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (getTarget().info.isAMD())
-      return op.emitError("printing from a kernel is not supported on ")
-             << getTarget().info.chip
-             << ", whose printf needs a buffer of AMD's runtime; run the "
-                "kernel in the interpreter, with arrays in host memory and "
-                "backend=\"cpu\", or remove the tile.print";
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    std::string message =
-        "block (%d, %d, %d): " + escapeFormat(op.getMessage());
+    LineStart start = {"block (%d, %d, %d): " + escapeFormat(op.getMessage()),
+                       getBlock(op, adaptor)};
     Value threadId = getThreadId(b, op), scratch;
     if (auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset))
       scratch = createArenaPointer(b, offset.getInt());
     for (auto [place, original, value] :
-         llvm::enumerate(op.getValues(), adaptor.getValues())) {
+         llvm::enumerate(op.getShown(), getShown(op, adaptor))) {
       bool isUnsigned = op.isUnsigned(place);
       auto fragment = dyn_cast<RankedTensorType>(original.getType());
       if (fragment && !scratch)
@@ -225,31 +226,31 @@ struct PrintPattern : TilePattern<PrintOp> {
                             "--tile-plan-shared-memory first");
       if (fragment)
         printFragment(
-            b, op, message,
+            b, op, start,
             {b, getTarget(), fragment, value, isUnsigned, threadId, scratch},
             threadId);
       else
-        printScalar(b, message, original.getType(), value, isUnsigned,
-                    threadId);
+        printScalar(b, start, original.getType(), value, isUnsigned, threadId);
     }
-    if (op.getValues().empty())
+    if (op.getShown().empty())
       createGuarded(b, isFirstThread(b, threadId),
-                    [&] { printLine(b, message, {}); });
+                    [&] { printLine(b, start, "", {}); });
     rewriter.eraseOp(op);
     return success();
   }
 
-  /// Prints the block, by the start of the format, and other values, unless
-  /// enough lines have been printed.
-  void printLine(ImplicitLocOpBuilder &b, const std::string &format,
-                 ArrayRef<Value> values) const {
+  /// Prints the start of a line and values, unless enough lines have been
+  /// printed.
+  void printLine(ImplicitLocOpBuilder &b, const LineStart &start,
+                 StringRef format, ArrayRef<Value> values) const {
     auto [number, limit] = countPrintedLine(b, getTarget().variables);
     Value prints =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number, limit);
     createGuarded(b, prints, [&] {
-      SmallVector<Value> operands = getBlockCoordinates(b, getTarget());
+      SmallVector<Value> operands =
+          getBlockCoordinates(b, getTarget(), start.block);
       operands.append(values.begin(), values.end());
-      getTarget().emitPrintf(b, format + "\n", operands);
+      getTarget().emitPrintf(b, (start.format + format + "\n").str(), operands);
     });
     Value isNext =
         arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, limit);
@@ -261,18 +262,19 @@ struct PrintPattern : TilePattern<PrintOp> {
     });
   }
 
-  void printScalar(ImplicitLocOpBuilder &b, StringRef message, Type type,
+  void printScalar(ImplicitLocOpBuilder &b, const LineStart &start, Type type,
                    Value value, bool isUnsigned, Value threadId) const {
     createGuarded(b, isFirstThread(b, threadId), [&] {
       auto [printable, format] =
           toPrintable(b, getTarget(), value, type, isUnsigned);
-      printLine(b, (message + " " + format).str(), printable);
+      printLine(b, start, (" " + format).str(), printable);
     });
   }
 
   /// Prints some lines of a table at a time, between barriers.
-  void printFragment(ImplicitLocOpBuilder &b, PrintOp op, StringRef message,
-                     PrintedFragment fragment, Value threadId) const {
+  void printFragment(ImplicitLocOpBuilder &b, PrintOp op,
+                     const LineStart &start, PrintedFragment fragment,
+                     Value threadId) const {
     const PrintTable &table = fragment.getTable();
     Value one = fragment.getConstant(1), zero = fragment.getConstant(0);
     Value lines = fragment.getConstant(table.lines);
@@ -284,7 +286,7 @@ struct PrintPattern : TilePattern<PrintOp> {
       last = arith::MinUIOp::create(b, last, lines);
       createGuarded(b, isFirstThread(b, threadId), [&] {
         createLoop(b, first, last, one, [&](Value line) {
-          printRow(b, message, fragment, line, first);
+          printRow(b, start, fragment, line, first);
         });
       });
       emitBarrier(b, op);
@@ -292,13 +294,13 @@ struct PrintPattern : TilePattern<PrintOp> {
   }
 
   /// Prints a line of a table; the last segment of a row may be shorter.
-  void printRow(ImplicitLocOpBuilder &b, StringRef message,
+  void printRow(ImplicitLocOpBuilder &b, const LineStart &start,
                 PrintedFragment &fragment, Value line, Value first) const {
     const PrintTable &table = fragment.getTable();
     Value local = arith::SubIOp::create(b, line, first);
     auto print = [&](int64_t count) {
       auto [format, values] = fragment.load(line, local, count);
-      printLine(b, message.str() + format, values);
+      printLine(b, start, format, values);
     };
     int64_t rest = table.columns % table.width;
     if (rest == 0)
@@ -320,5 +322,7 @@ struct PrintPattern : TilePattern<PrintOp> {
 void tilews::populateDebugPatterns(const TileTypeConverter &converter,
                                    LoweringContext &lowering,
                                    RewritePatternSet &patterns) {
+  if (lowering.target.info.isAMD())
+    return populatePrintRecordPatterns(converter, lowering, patterns);
   patterns.add<PrintPattern>(converter, lowering);
 }

@@ -272,14 +272,29 @@ static LogicalResult runPersistent(Frame &frame, const Instruction &inst) {
 // Assertions and output
 //===----------------------------------------------------------------------===//
 
+/// Returns the block that a print or an assertion names. Its coordinates are
+/// the operands from `first` on; without them it is the block that runs.
+static Int3 getNamedBlock(Frame &frame, const Instruction &inst,
+                          OperandRange block) {
+  Int3 place = frame.getBlock();
+  if (!block.empty())
+    llvm::copy(frame.getIntegers(inst, block.getBeginOperandIndex(), 3),
+               place.begin());
+  return place;
+}
+
 static LogicalResult runAssert(Frame &frame, const Instruction &inst) {
   auto tileAssert = dyn_cast<tile::AssertOp>(inst.op);
   StringRef message = tileAssert ? tileAssert.getMessage()
                                  : cast<cf::AssertOp>(inst.op).getMsg();
+  std::optional<Int3> block;
+  if (tileAssert)
+    block = getNamedBlock(frame, inst, tileAssert.getBlock());
   const Datum &condition = frame.get(inst, 0);
   if (!condition.fragment)
-    return condition.integer ? success()
-                             : frame.fail(inst, "failed: " + message);
+    return condition.integer
+               ? success()
+               : frame.fail(inst, "failed: " + message, {}, block);
   SmallVector<int64_t> place;
   int64_t i = 0;
   bool holds = forEachCoordinate(
@@ -289,7 +304,8 @@ static LogicalResult runAssert(Frame &frame, const Instruction &inst) {
       });
   if (holds)
     return success();
-  return frame.fail(inst, "failed at " + toString(place) + ": " + message);
+  return frame.fail(inst, "failed at " + toString(place) + ": " + message, {},
+                    block);
 }
 
 /// Prints element `index` of a value so that it can be read back exactly.
@@ -304,6 +320,10 @@ static void printElement(raw_ostream &os, ElementType type, const Datum &datum,
     return;
   }
   double value = datum.elements<double>()[index];
+  if (std::isnan(value)) { // C's printf has "-nan", too.
+    os << "nan";
+    return;
+  }
   // Enough digits to distinguish all values of the type.
   const char *format = type.format == FloatFormat::F64 ? "%.17g" : "%.9g";
   os << llvm::format(format, value);
@@ -314,10 +334,12 @@ static LogicalResult runPrint(Frame &frame, const Instruction &inst) {
   std::string text;
   llvm::raw_string_ostream os(text);
   std::string prefix =
-      ("block " + toString(frame.getBlock()) + ": " + op.getMessage()).str();
-  if (op.getValues().empty())
+      ("block " + toString(getNamedBlock(frame, inst, op.getBlock())) + ": " +
+       op.getMessage())
+          .str();
+  if (op.getShown().empty())
     os << prefix << "\n";
-  for (auto [operand, value] : llvm::enumerate(op.getValues())) {
+  for (auto [operand, value] : llvm::enumerate(op.getShown())) {
     ElementType type = *ElementType::get(getElementTypeOrSelf(value.getType()));
     const Datum &datum = frame.get(inst, operand);
     bool isUnsigned = op.isUnsigned(operand);

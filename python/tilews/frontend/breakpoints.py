@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import LanguageError
 from ..language.control.debugging import print_values
 from ..language.values import Cursor, Value
-from ..sim._prints import breakpoint_message
+from ..runtime.prints import breakpoint_message
 from .frame import CallFrame
 
 

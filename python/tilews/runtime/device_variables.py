@@ -10,9 +10,12 @@ import ctypes
 import os
 import struct
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .launch_errors import LaunchError
+
+if TYPE_CHECKING:
+    from .print_records import PrintRecords
 
 #: Lines that one run prints, unless the variable TILEWS_PRINT_LINES says otherwise.
 _MOST_LINES = 1000
@@ -38,7 +41,6 @@ _NAMES = {
         "allocate": "hipHostMalloc",
         "map": "hipHostGetDevicePointer",
         "copy": "hipMemcpyHtoD",
-        "set": "hipMemsetD32Async",
         # The GPU writes coherent memory while a kernel runs, not at its end.
         "flags": "hipHostMallocPortable hipHostMallocMapped hipHostMallocCoherent",
     },
@@ -91,6 +93,8 @@ class DeviceVariables:
     #: Those of all kernels with assertions that may still run: a failure ends all
     #: kernels of a device.
     _reporting: ClassVar[list[DeviceVariables]] = []
+    #: The memory for prints on AMD GPUs, allocated once and never freed.
+    _record_memory: ClassVar[int | None] = None
 
     def __init__(
         self,
@@ -109,6 +113,8 @@ class DeviceVariables:
         self._names = _NAMES[manifest["target"]["vendor"]]
         self._printed: int | None = None
         self._report: int | None = None
+        #: What the kernel prints on an AMD GPU; None if it does not print.
+        self.records: PrintRecords | None = None
 
     def find(self, module: Any) -> None:
         """Finds the variables in a module that was loaded.
@@ -118,6 +124,8 @@ class DeviceVariables:
         Raises:
             BackendError: the driver refuses.
         """
+        if self._manifest.get("print_records"):
+            self._make_records(module)
         if self._manifest.get("prints"):
             self._printed = self._address(module, "__tilews_printed")
         if self._manifest.get("assertions"):
@@ -147,14 +155,36 @@ class DeviceVariables:
         the capture fails then.
         """
         address = self._address(module, FAILURE_VARIABLE)
-        flags = self._names["flags"].split()
-        flag = sum(getattr(self._driver, each) for each in flags)
-        host = self._get("allocate", REPORT_BYTES, flag)
-        self._report = int(host)
+        self._report = self._allocate(REPORT_BYTES)
         ctypes.memset(self._report, 0, REPORT_BYTES)
         self._reporting.append(self)
+        self._store_mapped(address, self._report)
+
+    def _make_records(self, module: Any) -> None:
+        """Gives the kernel the memory of the host for what it prints."""
+        import numpy as np
+
+        from .print_records import MEMORY_WORDS, RECORDS_VARIABLE, PrintRecords
+
+        address = self._address(module, RECORDS_VARIABLE)
+        if DeviceVariables._record_memory is None:
+            DeviceVariables._record_memory = self._allocate(8 * MEMORY_WORDS)
+        host = DeviceVariables._record_memory
+        words = memoryview((ctypes.c_uint64 * MEMORY_WORDS).from_address(host))
+        memory = np.frombuffer(words, np.uint64)
+        self.records = PrintRecords(self._manifest, memory)
+        self._store_mapped(address, host)
+
+    def _allocate(self, size: int) -> int:
+        """Allocates memory of the host that the GPU accesses."""
+        flags = self._names["flags"].split()
+        flag = sum(getattr(self._driver, each) for each in flags)
+        return int(self._get("allocate", size, flag))
+
+    def _store_mapped(self, variable: int, host: int) -> None:
+        """Stores the address that memory of the host has on the GPU."""
         mapped = self._get("map", host, 0)
-        self._get("copy", address, struct.pack("<Q", int(mapped)), 8)
+        self._get("copy", variable, struct.pack("<Q", int(mapped)), 8)
 
     @property
     def are_set_by_launches(self) -> bool:

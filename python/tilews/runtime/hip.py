@@ -92,13 +92,24 @@ class HipFunction:
         _check("hipSetDevice", self._hip.hipSetDevice(self._device))
 
     def launch(self, plan: Plan, stream: int) -> None:
-        """Starts the kernel on a stream.
+        """Starts the kernel on a stream; waits for one that prints, and shows it.
 
         Raises:
             BackendError: if the runtime refuses.
         """
         self._activate()
         self._module.prepare(stream)
+        if self._module.records is None:
+            self._start(plan, stream)
+            return
+        with self._module.records:
+            self._start(plan, stream)
+            _check(
+                "waiting for what the kernel prints",
+                self._hip.hipStreamSynchronize(stream or None),
+            )
+
+    def _start(self, plan: Plan, stream: int) -> None:
         result = self._hip.hipModuleLaunchKernel(
             self._module.function,
             *plan.grid,

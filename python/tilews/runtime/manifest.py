@@ -102,12 +102,14 @@ def check_manifest(manifest: Any) -> None:
                 expression, manifest["arguments"], f"grid[{i}]", ("extent", "scalar")
             )
         _check_threads(manifest)
+        _check_prints(manifest)
     except SchemaError as error:
         raise LaunchError(f"the launch manifest is wrong: {error}") from None
 
 
 # --- Arguments -------------------------------------------------------------------
 
+_INTEGER = re.compile(r"i([1-9]|[1-5][0-9]|6[0-4])")
 _BUFFER_KEYS = ("shape", "strides", "divisible", "alignment")
 
 
@@ -117,7 +119,7 @@ def _check_argument(argument: Manifest, path: str) -> None:
             if key in argument:
                 raise SchemaError(f"{path}.{key}: is no key of a scalar")
         dtype = argument["dtype"]
-        integer = re.fullmatch(r"i([1-9]|[1-5][0-9]|6[0-4])", dtype)
+        integer = _INTEGER.fullmatch(dtype)
         if not integer and dtype not in (*_FLOATS, "index"):
             raise SchemaError(
                 f"{path}.dtype: expected index, an integer of up to 64 bits or one of "
@@ -306,3 +308,21 @@ def _check_threads(manifest: Manifest) -> None:
     for key in ("cluster", "tensor_maps"):
         if manifest[key]:
             raise SchemaError(f"{key}: an AMD kernel has none")
+
+
+def _check_prints(manifest: Manifest) -> None:
+    vendor = manifest["target"]["vendor"]
+    for key, owner in (("prints", "nvidia"), ("print_records", "amd")):
+        if key in manifest and vendor != owner:
+            raise SchemaError(f"{key}: is a key of kernels for {owner}, not {vendor}")
+    for i, each in enumerate(manifest.get("print_records", ())):
+        for j, value in enumerate(each["values"]):
+            path, dtype = f"print_records[{i}].values[{j}]", value["dtype"]
+            integer = _INTEGER.fullmatch(dtype)
+            if not integer and dtype not in _FLOATS:
+                raise SchemaError(
+                    f"{path}.dtype: expected an integer of up to 64 bits or one of "
+                    f"{', '.join(_FLOATS)}, found {show(dtype)}"
+                )
+            if "unsigned" in value and not integer:
+                raise SchemaError(f"{path}.unsigned: is no key of {dtype}")

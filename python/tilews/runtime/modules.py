@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from .device_variables import DeviceVariables
+from .launch_errors import BackendError
 
 
 @dataclass
@@ -228,8 +229,29 @@ class HipModule(_LoadedModule):
             lambda: runtime.hipModuleLoadData(image),
             runtime.hipModuleGetFunction,
         )
-        left.variables = DeviceVariables(runtime, check, manifest)
-        left.variables.find(left.handle)
+        variables = left.variables = DeviceVariables(runtime, check, manifest)
+        variables.find(left.handle)
+        #: What the kernel prints; None if it does not print.
+        self.records = variables.records
+        self._name = manifest["kernel"]
+
+    def prepare(self, stream: int) -> None:
+        """Prepares a launch on a stream.
+
+        Raises:
+            BackendError: the kernel prints, and a graph captures the launch.
+        """
+        if (
+            self.records is not None
+            and stream not in self._never_captured
+            and self._is_captured(stream)
+        ):
+            raise BackendError(
+                f"kernel '{self._name}' prints, and its launch waits for what it "
+                "prints, so that no graph can capture it on an AMD GPU; remove "
+                "tl.print, or launch the kernel outside of the capture"
+            )
+        super().prepare(stream)
 
     def _is_captured(self, stream: int) -> bool:
         status, found = self._runtime.hipStreamIsCapturing(stream)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import operator
@@ -102,20 +103,16 @@ def _as_float(value: Any) -> float:
     return number
 
 
-def _float_bits(number: float, dtype: str) -> int:
-    """The bits of a number that is rounded to a type.
-
-    Raises:
-        OverflowError: the type does not hold it.
-    """
-    if dtype in _CODES:
-        code, integer = _CODES[dtype]
-        bits: int = struct.unpack(integer, struct.pack(code, number))[0]
-        return bits
+@functools.cache
+def numpy_float(dtype: str) -> Any:
+    """The NumPy type of a type of floats, such as ``bf16``."""
     import ml_dtypes
     import numpy
 
     types = {
+        "f64": numpy.float64,
+        "f32": numpy.float32,
+        "f16": numpy.float16,
         "bf16": ml_dtypes.bfloat16,
         "f8E4M3FN": ml_dtypes.float8_e4m3fn,
         "f8E5M2": ml_dtypes.float8_e5m2,
@@ -126,8 +123,23 @@ def _float_bits(number: float, dtype: str) -> int:
         "f6E3M2FN": ml_dtypes.float6_e3m2fn,
         "f4E2M1FN": ml_dtypes.float4_e2m1fn,
     }
+    return numpy.dtype(types[dtype])
+
+
+def _float_bits(number: float, dtype: str) -> int:
+    """The bits of a number that is rounded to a type.
+
+    Raises:
+        OverflowError: the type does not hold it.
+    """
+    if dtype in _CODES:
+        code, integer = _CODES[dtype]
+        bits: int = struct.unpack(integer, struct.pack(code, number))[0]
+        return bits
+    import numpy
+
     with numpy.errstate(over="ignore", invalid="ignore"):
-        rounded = numpy.array(number).astype(types[dtype])
+        rounded = numpy.array(number).astype(numpy_float(dtype))
     if not math.isnan(number) and float(rounded) != number:
         if not math.isfinite(number) or not math.isfinite(float(rounded)):
             raise OverflowError

@@ -18,12 +18,12 @@ import numpy as np
 from .. import _tilews, ir
 from ..runtime.launch_errors import LaunchError
 from ..runtime.overlaps import Span, byte_span, describe_overlap
+from ..runtime.prints import Printer
 from ..runtime.scalars import scalar_packer
 from ..runtime.schema import show
 from ._events import Event, make_event
 from ._grid import find_grid
 from ._options import Exploration, RunOptions, Settings, get_grid
-from ._prints import Printer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

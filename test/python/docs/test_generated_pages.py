@@ -116,7 +116,11 @@ SPECIAL = {
     },
     "tile.slot": {"%As": f"memref<4x128x64xf16, {SHARED}>"},
     "tile.persistent": {"%C": "memref<?x?xf32>", "%zero": "tensor<1x1xf32>"},
-    "tile.print": {"%m": "tensor<128xf32>", "%b": "tensor<128xi8>"},
+    "tile.print": {
+        **{"%m": "tensor<128xf32>", "%b": "tensor<128xi8>", "%n": "i32"},
+        **dict.fromkeys(("%x", "%y", "%z"), "index"),
+    },
+    "tile.assert": dict.fromkeys(("%x", "%y", "%z"), "index"),
     "tile.asm": {"%x": "tensor<128x64xf32>"},
     "tile.subview": {"%S": f"memref<4x64x64xf16, {SHARED}>", "%i": "index"},
     "tile.bitcast": {"%bytes": "tensor<64x32xi8>"},

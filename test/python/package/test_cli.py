@@ -22,16 +22,31 @@ def test_compile_writes_the_object_and_its_manifest(source, tmp_path):
     assert "ms  link" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("form", "content"),
-    [
-        ("mlir", b"llvm.func @nothing"),
-        ("llvm", b"define amdgpu_kernel void @nothing"),
-        ("asm", b".amdhsa_kernel nothing"),
-        ("object", b"ELF"),
-        ("manifest", b'"kernel": "nothing"'),
-    ],
-)
+@pytest.mark.parametrize("form", ["mlir", "llvm", "asm", "object", "manifest"])
+def test_compile_refuses_a_kernel_that_is_not_there(source, form):
+    result = run("compile", source, "--kernel", "unknown", "--to", form)
+    assert result.exit_code == 1 and not result.stdout
+    assert "has no kernel 'unknown'" in result.stderr
+    assert "kernel @nothing" in result.stderr
+
+
+def test_compile_names_kernels_in_python_by_the_source(tmp_path):
+    result = run("compile", tmp_path / "file.py:one", "--kernel", "two")
+    assert result.exit_code == 2
+    assert "--kernel is for .mlir files" in result.stderr
+    assert "file.py:two" in result.stderr
+
+
+FORMS = [
+    ("mlir", b"llvm.func @nothing"),
+    ("llvm", b"define amdgpu_kernel void @nothing"),
+    ("asm", b".amdhsa_kernel nothing"),
+    ("object", b"ELF"),
+    ("manifest", b'"kernel": "nothing"'),
+]
+
+
+@pytest.mark.parametrize(("form", "content"), FORMS)
 def test_compile_writes_each_form_to_stdout(source, form, content):
     result = run("compile", source, "--to", form)
     assert result.exit_code == 0, result.output

@@ -181,21 +181,6 @@ def test_quitting_a_debugger_ends_the_kernel(monkeypatch):
         stopping(np.zeros((2, 4), np.float32))
 
 
-@pytest.mark.parametrize("chip", ["gfx942", "gfx1201"])
-def test_prints_on_amd_name_the_alternative(chip):
-    @tilews.kernel
-    def kernel(X: tl.Tensor["4", tl.f32]):
-        tl.print("x", tl.load(X))
-
-    with pytest.raises(tilews.CompileError) as caught:
-        kernel.compile(chip)
-    text = f"printing from a kernel is not supported on {chip}, whose printf needs"
-    assert text in str(caught.value)
-    assert 'with arrays in host memory and backend="cpu", or remove' in str(
-        caught.value
-    )
-
-
 def test_breakpoints_are_for_the_interpreter():
     def kernel(n: tl.i32):
         breakpoint()  # HERE

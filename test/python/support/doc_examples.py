@@ -19,7 +19,7 @@ import numpy as np
 from support import verifying
 from tilews import ir
 from tilews.dispatch import Kernel
-from tilews.sim._prints import Printer
+from tilews.runtime.prints import Printer
 
 HEADER = """\
 import math

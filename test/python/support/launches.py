@@ -1,11 +1,16 @@
 """Manifests and arrays for launches without a GPU."""
 
+import ctypes
+import enum
+import struct
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import numpy as np
 
 from tilews.runtime import arrays
 from tilews.runtime.launch import Launcher
+from tilews.sim.amdgcn import KernelTrap, Simulator
 
 
 def buffer(name, dtype="f16", shape=("M", "K"), **options):
@@ -131,3 +136,85 @@ class HipArray:
 
 def prepare(manifest, *args, grid=None):
     return Launcher(manifest).prepare(args, grid)
+
+
+class HipStatus(enum.IntEnum):
+    hipSuccess = 0
+    hipErrorInvalidValue = 1
+    hipErrorLaunchFailure = 719
+
+
+class SimulatedHip:
+    """The functions of HIP that launches call, for kernels of one array of f32.
+
+    As on a GPU, the launch of a kernel that fails returns no error; later calls do.
+
+    Attributes:
+        memory: what was allocated on the host, by the variable with its address.
+        captures: whether a graph captures what comes on a stream.
+    """
+
+    hipHostMallocPortable = 0x1
+    hipHostMallocMapped = 0x2
+    hipHostMallocCoherent = 0x40000000
+    hipStreamCaptureStatus = SimpleNamespace(hipStreamCaptureStatusNone=0)
+
+    def __init__(self):
+        self.status = HipStatus.hipSuccess
+        self.memory, self.captures = {}, False
+        self._allocated, self._names = {}, {}
+
+    def hipSetDevice(self, device):
+        return (self.status,)
+
+    def hipModuleLoadData(self, image):
+        return self.status, Simulator(image)
+
+    def hipModuleUnload(self, module):
+        return (self.status,)
+
+    def hipModuleGetFunction(self, module, name):
+        return self.status, (module, name.decode())
+
+    def hipModuleGetGlobal(self, module, name):
+        address = module.code.variables[name.decode()]
+        self._names[address] = name.decode()
+        return self.status, address, 8
+
+    def hipHostMalloc(self, size, flags):
+        assert flags == 0x40000003  # portable, mapped and coherent
+        memory = np.full(size, 255, np.uint8)
+        self._allocated[memory.ctypes.data] = memory
+        return self.status, memory.ctypes.data
+
+    def hipHostGetDevicePointer(self, host, flags):
+        assert host in self._allocated and flags == 0
+        return self.status, host
+
+    def hipMemcpyHtoD(self, address, data, size):
+        (host,) = struct.unpack("<Q", data)
+        self.memory[self._names[address]] = self._allocated[host]
+        return (self.status,)
+
+    def hipStreamIsCapturing(self, stream):
+        return self.status, int(self.captures)
+
+    def hipStreamSynchronize(self, stream):
+        return (self.status,)
+
+    def hipModuleLaunchKernel(self, function, *rest):
+        if self.status:
+            return (self.status,)
+        (simulator, name), grid, parameters = function, rest[:3], rest[8]
+        for variable, memory in self.memory.items():
+            if variable in simulator.code.variables:
+                simulator.add_host_memory(variable, memory)
+        places = (ctypes.c_void_p * 2).from_address(parameters)
+        address = ctypes.c_int64.from_address(places[0]).value
+        count = ctypes.c_int32.from_address(places[1]).value
+        data = np.ctypeslib.as_array((ctypes.c_float * count).from_address(address))
+        try:
+            simulator.launch(name, grid, rest[3], [data, np.int32(count)], rest[6])
+        except KernelTrap:
+            self.status = HipStatus.hipErrorLaunchFailure
+        return (HipStatus.hipSuccess,)

@@ -23,13 +23,33 @@ inline constexpr llvm::StringLiteral kPrintedVariable = "__tilews_printed";
 inline constexpr llvm::StringLiteral kFailureVariable = "__tilews_failure";
 inline constexpr llvm::StringLiteral kAssertions = "assertions";
 
+/// The address of memory that the host reads after a run, as an i64; 0 if no
+/// host does. AMD's GPUs print there (PrintRecords.cpp). The attribute
+/// `kPrints` on the variable has a dictionary for each print: `message`, and
+/// `values` with a dictionary for each: `type`, `unsigned`, and `shape` for
+/// fragments.
+inline constexpr llvm::StringLiteral kRecordsVariable = "__tilews_records";
+inline constexpr llvm::StringLiteral kPrints = "prints";
+
 /// Escapes a text for a format of printf.
 std::string escapeFormat(llvm::StringRef text);
 
-/// Returns the coordinates of the block, three i32.
+/// Returns the coordinates of the block, three i32: those that an operation
+/// names, of the width of an index, or else its ids.
 llvm::SmallVector<mlir::Value>
-getBlockCoordinates(mlir::ImplicitLocOpBuilder &b,
-                    const TargetLowering &target);
+getBlockCoordinates(mlir::ImplicitLocOpBuilder &b, const TargetLowering &target,
+                    mlir::ValueRange named);
+
+/// Returns the converted values of a print: what it shows, and the coordinates
+/// of the block.
+inline mlir::ValueRange getShown(tile::PrintOp op,
+                                 tile::PrintOp::Adaptor adaptor) {
+  return adaptor.getValues().take_front(op.getShown().size());
+}
+inline mlir::ValueRange getBlock(tile::PrintOp op,
+                                 tile::PrintOp::Adaptor adaptor) {
+  return adaptor.getValues().drop_front(op.getShown().size());
+}
 
 /// What prints and assertions of all kernels share in their module. Each symbol
 /// is made when it is first needed. Symbols are kept here because a module
@@ -41,6 +61,7 @@ public:
 
   mlir::LLVM::GlobalOp getPrinted();
   mlir::LLVM::GlobalOp getFailure();
+  mlir::LLVM::GlobalOp getRecords();
   /// Returns a constant with the characters of `text` and a 0.
   mlir::LLVM::GlobalOp getString(mlir::Location loc, llvm::StringRef text);
   /// Returns the declaration of a function that the device has.
@@ -49,7 +70,9 @@ public:
   /// Adds an assertion to the list. Returns its number.
   int64_t addAssertion(llvm::StringRef message,
                        std::optional<llvm::ArrayRef<int64_t>> shape);
-  /// Writes the list of assertions to the module.
+  /// Adds a print whose values the host formats. Returns its number.
+  int64_t addPrint(mlir::DictionaryAttr print);
+  /// Writes the lists of assertions and prints to the module.
   void finish();
 
 private:
@@ -59,7 +82,7 @@ private:
   mlir::gpu::GPUModuleOp module;
   mlir::SymbolTable symbols;
   llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> strings;
-  llvm::SmallVector<mlir::Attribute> assertions;
+  llvm::SmallVector<mlir::Attribute> assertions, prints;
 };
 
 /// Counts a line that is about to be printed. Returns the number of lines
@@ -67,14 +90,16 @@ private:
 std::pair<mlir::Value, mlir::Value>
 countPrintedLine(mlir::ImplicitLocOpBuilder &b, ModuleVariables &variables);
 
-/// Reports that an assertion failed at an element of its fragment, an i64 of
-/// row major order; null for a scalar. The first report since the launch stays:
+/// Reports that an assertion failed in a block, three i32, at an element of its
+/// fragment, an i64 of row major order; null for a scalar. The first report
+/// since the launch stays:
 ///
 ///   word 0: 1 in bit 63, the block's y in 16 bits and x in 31, the number of
 ///           the assertion in 16 bits
 ///   word 1: the block's z in 16 bits, and in 48 bits the element plus 1
 void reportFailure(mlir::ImplicitLocOpBuilder &b, const TargetLowering &target,
-                   int64_t assertion, mlir::Value element);
+                   int64_t assertion, llvm::ArrayRef<mlir::Value> block,
+                   mlir::Value element);
 
 } // namespace tilews
 

@@ -191,6 +191,9 @@ void populateSimtMatmulPatterns(const TileTypeConverter &converter,
 void populateDebugPatterns(const TileTypeConverter &converter,
                            LoweringContext &lowering,
                            mlir::RewritePatternSet &patterns);
+void populatePrintRecordPatterns(const TileTypeConverter &converter,
+                                 LoweringContext &lowering,
+                                 mlir::RewritePatternSet &patterns);
 void populateAssertionPatterns(const TileTypeConverter &converter,
                                LoweringContext &lowering,
                                mlir::RewritePatternSet &patterns);

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Syntax and interfaces of `tile.persistent`, and the verifier of `tile.print`.
+// Syntax and interfaces of `tile.persistent`, and the verifiers of `tile.print`
+// and `tile.assert`.
 //
 // A persistent loop is a loop for upstream's passes: the region may follow
 // itself, and the carried values are block arguments after the indices of the
@@ -136,8 +137,42 @@ void PersistentOp::getSuccessorRegions(
 }
 
 //===----------------------------------------------------------------------===//
-// PrintOp
+// PrintOp and AssertOp
 //===----------------------------------------------------------------------===//
+
+/// The coordinates of a block, of which there are all or none.
+static constexpr size_t kBlockRank = 3;
+
+LogicalResult AssertOp::verify() {
+  if (getBlock().empty() || getBlock().size() == kBlockRank)
+    return success();
+  return emitOpError("expects three coordinates of its block, or none, found ")
+         << getBlock().size();
+}
+
+OperandRange PrintOp::getShown() {
+  return getValues().drop_back(getBlock().size());
+}
+
+OperandRange PrintOp::getBlock() {
+  bool hasBlock = (*this)->hasAttr(TileDialect::kBlock);
+  return getValues().take_back(hasBlock ? kBlockRank : 0);
+}
+
+/// `tile.block` is a unit attribute. The coordinates are the last values.
+static LogicalResult checkBlock(PrintOp op) {
+  Attribute value = op->getAttr(TileDialect::kBlock);
+  if (!value)
+    return success();
+  ValueRange values = op.getValues();
+  if (isa<UnitAttr>(value) && values.size() >= kBlockRank &&
+      llvm::all_of(values.take_back(kBlockRank).getTypes(),
+                   llvm::IsaPred<IndexType>))
+    return success();
+  return op.emitError("'tile.block' expects no value, and three indices at the "
+                      "end of the operands, found ")
+         << value << " and " << values.getTypes();
+}
 
 bool PrintOp::isUnsigned(unsigned place) {
   auto places =
@@ -151,7 +186,7 @@ static LogicalResult checkUnsigned(PrintOp op) {
   if (!value)
     return success();
   auto places = dyn_cast<DenseI64ArrayAttr>(value);
-  int64_t count = op.getValues().size();
+  int64_t count = op.getShown().size();
   if (places && llvm::all_of(places.asArrayRef(), [&](int64_t place) {
         return place >= 0 && place < count;
       }))
@@ -162,7 +197,7 @@ static LogicalResult checkUnsigned(PrintOp op) {
 }
 
 LogicalResult PrintOp::verify() {
-  if (failed(checkUnsigned(*this)))
+  if (failed(checkBlock(*this)) || failed(checkUnsigned(*this)))
     return failure();
   for (Value value : getValues()) {
     Type type = value.getType();

@@ -243,7 +243,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return verifyLayout(op, value);
   if (name == kOffset)
     return verifyOffset(op, value);
-  if (name == kUnsigned && isa<PrintOp>(op)) // Which checks the value.
+  // The operation checks the values.
+  if ((name == kUnsigned || name == kBlock) && isa<PrintOp>(op))
     return success();
 
   auto kernel = dyn_cast<FunctionOpInterface>(op);

@@ -16,10 +16,13 @@
 //     -> %n = block_id y * grid_dim x + block_id x
 //        %x, %y = rasterize %n
 //
+// Prints and assertions name these coordinates, too.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
+#include "tilews/Dialect/Tile/Utils/BlockPlaces.h"
 #include "tilews/Dialect/Tile/Utils/Rasterize.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -84,6 +87,7 @@ void tile::rasterizeBlocks(RewriterBase &rewriter, gpu::GPUFuncOp kernel) {
     return;
   rewriter.modifyOpInPlace(
       kernel, [&] { kernel->removeAttr(TileDialect::kRasterize); });
+  nameBlocks(rewriter, kernel);
   auto xs = getBlockIds(kernel, gpu::Dimension::x);
   auto ys = getBlockIds(kernel, gpu::Dimension::y);
   LDBG() << "kernel @" << kernel.getName() << ": " << order << " for "

@@ -17,6 +17,7 @@
 #include "tilews/Dialect/Tile/Analysis/Pipeline/SplitSums.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
+#include "tilews/Dialect/Tile/Utils/BlockPlaces.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
@@ -50,7 +51,8 @@ static MaybeRefusal checkPlace(scf::ForOp loop) {
 }
 
 /// Makes `n` blocks of each along z. Block ids and extents that the kernel
-/// reads keep their values. Returns the number of this block among the `n`.
+/// reads, prints included, keep their values. Returns the number of this block
+/// among the `n`.
 static Value splitGrid(RewriterBase &rewriter, gpu::GPUFuncOp kernel,
                        int64_t n) {
   Location loc = kernel.getLoc();
@@ -64,6 +66,7 @@ static Value splitGrid(RewriterBase &rewriter, gpu::GPUFuncOp kernel,
                     AffineMapAttr::get(AffineMap::get(
                         0, grid.getNumSymbols(), extents, loc.getContext())));
   });
+  nameBlocks(rewriter, kernel);
   SmallVector<Operation *> old;
   kernel.walk([&](Operation *op) {
     auto id = dyn_cast<gpu::BlockIdOp>(op);

@@ -21,8 +21,8 @@ def print(*values: Any) -> None:
 
     The interpreter prints fragments as tables, which numpy's print options shorten. An
     NVIDIA GPU prints a line for up to eight elements of a row, with the block and the
-    indices. A run prints at most 1000 lines (the variable ``TILEWS_PRINT_LINES``). A
-    kernel that prints does not compile for AMD GPUs: call it with ``backend="cpu"``.
+    indices. A launch on an AMD GPU waits for the kernel, and prints the tables of the
+    interpreter. A run prints at most 1000 lines (the variable ``TILEWS_PRINT_LINES``).
 
     Args:
         values: scalars and fragments. Python strings and numbers form the label of the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from ...runtime.device_variables import (
     describe_failure,
 )
 from ...runtime.launch import Launcher, get_span
+from ...runtime.print_records import MEMORY_WORDS, RECORDS_VARIABLE, PrintRecords
 from .cycle_model import get_times
 from .machine import KernelTrap, Simulator
 from .memory import HostMemory
@@ -91,25 +93,31 @@ def _start(
     grid: int | Sequence[int] | None,
     only: tuple[int, int, int] | None = None,
 ) -> None:
-    """Checks the arguments and runs all blocks, or `only` one."""
+    """Checks the arguments, runs all blocks, or `only` one, and shows their prints."""
     plan = Launcher(manifest, "cpu").prepare(arguments, grid)
     if only and not all(0 <= i < n for i, n in zip(only, plan.grid, strict=True)):
         raise ValueError(f"the grid {plan.grid} has no block {only}")
     report = np.zeros(REPORT_BYTES, np.uint8)
     if manifest.get("assertions"):
         simulator.add_host_memory(FAILURE_VARIABLE, report)
+    records: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+    if manifest.get("print_records"):
+        memory = np.zeros(MEMORY_WORDS, np.uint64)
+        simulator.add_host_memory(RECORDS_VARIABLE, memory.view(np.uint8))
+        records = PrintRecords(manifest, memory)
     try:
-        simulator.launch(
-            manifest["kernel"],
-            plan.grid,
-            manifest["block"][0],
-            [
-                _get_value(parameter, plan.values[slot], arguments)
-                for slot, parameter in enumerate(manifest["parameters"])
-            ],
-            manifest["shared_bytes"],
-            only and [only],
-        )
+        with records:
+            simulator.launch(
+                manifest["kernel"],
+                plan.grid,
+                manifest["block"][0],
+                [
+                    _get_value(parameter, plan.values[slot], arguments)
+                    for slot, parameter in enumerate(manifest["parameters"])
+                ],
+                manifest["shared_bytes"],
+                only and [only],
+            )
     except KernelTrap:
         if text := describe_failure(manifest, report.tobytes()):
             raise KernelTrap(text) from None

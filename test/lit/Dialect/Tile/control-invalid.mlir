@@ -134,6 +134,30 @@ func.func @f(%a: i32) {
 
 // -----
 
+func.func @f(%a: index, %b: i32) {
+  // expected-error @below {{'tile.block' expects no value, and three indices at the end of the operands, found unit and 'index', 'index', 'i32'}}
+  tile.print "number" %a, %a, %b : index, index, i32 {tile.block}
+  return
+}
+
+// -----
+
+func.func @f(%a: index) {
+  // expected-error @below {{'tile.unsigned' expects array<i64: ...> of positions below 0, found array<i64: 0>}}
+  tile.print "" %a, %a, %a : index, index, index {tile.block, tile.unsigned = array<i64: 0>}
+  return
+}
+
+// -----
+
+func.func @f(%a: index, %ok: i1) {
+  // expected-error @below {{'tile.assert' op expects three coordinates of its block, or none, found 1}}
+  tile.assert %ok, "text" block(%a) : i1
+  return
+}
+
+// -----
+
 func.func @f(%a: i32) {
   // expected-error @below {{unknown attribute 'tile.unsigned'}}
   %b = arith.addi %a, %a {tile.unsigned = array<i64: 0>} : i32

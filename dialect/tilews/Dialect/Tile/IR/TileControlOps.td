@@ -78,15 +78,25 @@ def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
     block (2, 0, 0): x (1, 0:3)            4            5            6
     ```
 
-    The interpreter prints a fragment as one table. AMD's GPUs cannot print.
+    The interpreter prints a fragment as one table. An AMD GPU writes the bits of
+    the values to memory of the host, which prints the same tables.
+
+    With `tile.block`, the last three values are the coordinates of the block, x
+    first, as the kernel sees them. Otherwise they are the block ids of the GPU.
+    A pass that gives the blocks other places adds them.
 
     ```mlir
     tile.print "row maximum" %m : tensor<128xf32>
+    tile.print "rows" %n, %x, %y, %z : i32, index, index, index {tile.block}
     tile.print "bytes" %b : tensor<128xi8> {tile.unsigned = array<i64: 0>}
     ```
   }];
   let arguments = (ins StrAttr:$message, Variadic<AnyType>:$values);
   let extraClassDeclaration = [{
+    /// What is printed: the values without the coordinates of the block.
+    ::mlir::OperandRange getShown();
+    /// The coordinates of the block; empty if the ids of the GPU are meant.
+    ::mlir::OperandRange getBlock();
     /// Whether the integers of a value are printed without a sign.
     bool isUnsigned(unsigned place);
   }];
@@ -101,17 +111,22 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
 
     A thread whose condition is false reports the failure to the host and traps,
     which ends the kernel. The report has the number of the assertion, which the
-    launch manifest maps to `message`, the block and the element. On NVIDIA GPUs
-    the thread also prints `message` and the block. The interpreter stops with an
-    error.
+    launch manifest maps to `message`, the block and the element. On NVIDIA
+    GPUs the thread also prints `message` and the block. The interpreter stops
+    with an error. Without `block`, the coordinates are the block ids of the GPU.
 
     ```mlir
     tile.assert %ok, "index out of range" : i1
+    tile.assert %ok, "index out of range" block(%x, %y, %z) : i1
     ```
   }];
   let arguments = (ins AnyTypeOf<[I1, Tile_BoolFragment]>:$condition,
-                       StrAttr:$message);
-  let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
+                       StrAttr:$message, Variadic<Index>:$block);
+  let assemblyFormat = [{
+    $condition `,` $message (`block` `(` $block^ `)`)? attr-dict
+    `:` type($condition)
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // TILEWS_DIALECT_TILE_IR_TILECONTROLOPS_TD

@@ -139,6 +139,7 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kLayout = "tile.layout";
     static constexpr ::llvm::StringLiteral kOffset = "tile.offset";
     static constexpr ::llvm::StringLiteral kUnsigned = "tile.unsigned";
+    static constexpr ::llvm::StringLiteral kBlock = "tile.block";
 
     /// The version of the dialect in bytecode. A change after which bytecode of
     /// an earlier release would be misread increases it (docs/policy.md).

@@ -104,13 +104,15 @@ PrintTable::PrintTable(ArrayRef<int64_t> shape)
       lines(llvm::product_of(shape) / columns * segments),
       chunk(std::min<int64_t>(lines, 64)) {}
 
-/// Returns the bytes for the largest of the tables that are printed.
+/// Returns the bytes for the largest of the tables that are printed. On AMD's
+/// GPUs the threads only have to know where in the host's memory they write.
 static int64_t getPrintBytes(PrintOp op, const TargetInfo &target) {
   int64_t bytes = 0;
-  if (target.isNVIDIA())
-    for (Value value : op.getValues())
-      if (auto fragment = dyn_cast<RankedTensorType>(value.getType()))
-        bytes = std::max(bytes, PrintTable(fragment.getShape()).getBytes());
+  for (Value value : op.getShown())
+    if (auto fragment = dyn_cast<RankedTensorType>(value.getType()))
+      bytes = std::max(bytes, target.isAMD()
+                                  ? int64_t(sizeof(uint64_t))
+                                  : PrintTable(fragment.getShape()).getBytes());
   return bytes;
 }
 

@@ -81,3 +81,20 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// Prints and assertions name the place that the kernel sees.
+
+// CHECK-LABEL: gpu.func @named
+// CHECK: %[[X:.*]] = arith.select
+// CHECK: %[[Y:.*]] = arith.addi
+// CHECK: %[[Z:.*]] = gpu.block_id z
+// CHECK: tile.print "n" %{{.*}}, %[[X]], %[[Y]], %[[Z]] : i32, index, index, index {tile.block}
+// CHECK: tile.assert %{{.*}}, "ok" block(%[[X]], %[[Y]], %[[Z]]) : i1
+gpu.module @prints {
+  gpu.func @named(%n: i32, %ok: i1) kernel attributes {
+      tile.rasterize = #tile.rasterize<row, panel = 2>} {
+    tile.print "n" %n : i32
+    tile.assert %ok, "ok" : i1
+    gpu.return
+  }
+}

@@ -16,7 +16,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..runtime.device_variables import print_limit
+from .device_variables import print_limit
 
 _ELEMENT = re.compile(r"(block \([\d, ]+\): .*?) \(([\d, ]*)\) (\S+)")
 _BREAKPOINT = re.compile(r"block \((\d+), (\d+), (\d+)\): breakpoint (?=\[)")
@@ -57,6 +57,18 @@ class Printer:
             self._left -= 1
             if self._left >= 0:
                 print(line)
+
+    def tell_lost(self, count: int, size: int) -> None:
+        """Says that prints were left out, for which the memory had no room.
+
+        Args:
+            count: of them.
+            size: of the memory, in bytes.
+        """
+        print(
+            f"... and {count} more prints of blocks, for which the {size >> 20} MiB of "
+            "the prints of a run have no room; print fewer or smaller values"
+        )
 
 
 def _tables(lines: list[str]) -> Iterator[str]:
