@@ -350,6 +350,12 @@ static std::string rejectMatmul(MatmulOpInterface op, InstKind kind,
     return say("M is " + Twine(op.getM()) + ", not a multiple of 64");
   if (op.getTransposeLhs() && !isa<MemRefType>(op.getLhs().getType()))
     return "the left operand is a transposed fragment";
+  if (auto role = op->getParentOfType<RoleOp>())
+    if (int64_t first = role.getFirstThread(); first % lanes != 0)
+      return say("role @" + role.getName() + " begins at warp " +
+                 Twine(first / 32) +
+                 ", not at a warpgroup of 4 warps; put the roles of whole "
+                 "warpgroups first");
   Expected<MatmulPlan> wgmma = planWgmma(op, threads / lanes);
   return wgmma ? "" : llvm::toString(wgmma.takeError());
 }

@@ -386,3 +386,35 @@ gpu.module @wide_integers [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+// wgmma runs on four warps from a multiple of four on.
+
+#wg = #gpu.address_space<workgroup>
+// CHECK-LABEL: gpu.module @warpgroups
+gpu.module @warpgroups [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @roles() kernel attributes {tile.threads = 320 : i32} {
+    %a = tile.alloc_shared : memref<64x64xf16, #wg>
+    %b = tile.alloc_shared : memref<64x64xf16, #wg>
+    %d = tile.alloc_shared : memref<64x64xf32, #wg>
+    tile.specialize {
+      tile.role @first warps(4) {
+        %c = arith.constant dense<0.0> : tensor<64x64xf32>
+        // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<wgmma>}
+        %x = tile.gemm %a, %b, %c : memref<64x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
+        tile.store %x to %d : tensor<64x64xf32> to memref<64x64xf32, #wg>
+      }
+      tile.role @load warps(2) {
+      }
+      tile.role @second warps(4) {
+        %c = arith.constant dense<0.0> : tensor<64x64xf32>
+        // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<mma>}
+        // expected-remark @below {{tile-inst-0001: gemm uses mma, not wgmma: role @second begins at warp 6, not at a warpgroup of 4 warps; put the roles of whole warpgroups first}}
+        %x = tile.gemm %a, %b, %c : memref<64x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
+        tile.store %x to %d : tensor<64x64xf32> to memref<64x64xf32, #wg>
+      }
+    }
+    gpu.return
+  }
+}
