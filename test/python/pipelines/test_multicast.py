@@ -10,7 +10,7 @@ import pytest
 from benchmarks import kernels
 from support.interpreting import DTYPES
 from support.simulating import TIMINGS
-from support.verifying import verify_steps
+from support.verifying import prove_steps
 from tilews import ir, passes, sim
 
 PIPELINE = "tilews-to-nvvm{chip=sm_90a}"
@@ -122,7 +122,7 @@ def test_element_types(dtype):
 )
 def test_proved(cluster, blocks, ping_pong):
     module = build(config(cluster, blocks, ping_pong=ping_pong), (256, 256, 256))
-    assert verify_steps(module, PIPELINE, "tile-multi-version") >= 10
+    prove_steps(module, PIPELINE)
 
 
 def test_proofs_are_as_large_as_without_a_cluster():

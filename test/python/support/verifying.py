@@ -24,8 +24,12 @@ SCHEDULE = re.compile(
 )
 
 
-def verify(module: ir.Module, step: str) -> None:
-    """Fails unless each kernel is proved or has nothing to prove."""
+def verify(module: ir.Module, step: str) -> bool:
+    """Fails unless each kernel is proved or has nothing to prove.
+
+    Returns:
+        Whether there was anything to prove.
+    """
     remarks = passes.verify_schedule(module, report=True)
     assert remarks, step
     for remark in remarks:
@@ -33,6 +37,7 @@ def verify(module: ir.Module, step: str) -> None:
             assert not SCHEDULE.search(str(module)), step
             continue
         assert "tile-verify-0002" in remark and "is proved" in remark, (step, remark)
+    return any("tile-verify-0002" in remark for remark in remarks)
 
 
 def verify_lowering(module: ir.Module) -> None:
@@ -49,20 +54,42 @@ def verify_lowering(module: ir.Module) -> None:
             verify(module, step)
 
 
-def verify_steps(module: ir.Module, pipeline: str, first: str) -> int:
-    """Runs a pipeline up to per-thread code and verifies after each pass."""
-    count = 0
-    started = False
+def schedule_steps(pipeline: str, first: str = FIRST) -> list[str]:
+    """The passes of a pipeline after which there is a schedule to verify."""
+    steps = [*passes.expand(pipeline)]
+    flags = [step.partition("{")[0] for step in steps]
+    end = next(i for i, e in enumerate(flags) if e.startswith("convert-tile-to-"))
+    start = flags.index(first)
+    return [each for each in flags[start:end] if each not in SKIPPED]
+
+
+def verify_steps(module: ir.Module, pipeline: str, first: str = FIRST) -> int:
+    """Runs a pipeline up to per-thread code and verifies after each pass.
+
+    Returns:
+        The number of passes after which a schedule was proved: that of
+        :func:`schedule_steps`, or 0 for a kernel without a schedule.
+    """
+    proved = []
     for step in passes.expand(pipeline):
         flag = step.partition("{")[0]
         if flag.startswith("convert-tile-to-"):
             break
         passes.run(module, step)
-        started |= flag == first
-        if started and flag not in SKIPPED:
-            verify(module, step)
-            count += 1
-    return count
+        if (proved or flag == first) and flag not in SKIPPED:
+            proved.append(verify(module, step))
+    steps = schedule_steps(pipeline, first)
+    assert len(proved) == len(steps)
+    changes = [
+        step for step, one in zip(steps, proved, strict=True) if one != proved[-1]
+    ]
+    assert not changes, f"a schedule, or none, only after {changes}"
+    return sum(proved)
+
+
+def prove_steps(module: ir.Module, pipeline: str) -> None:
+    """Fails unless a schedule is proved after each pass of a pipeline that has one."""
+    assert verify_steps(module, pipeline) == len(schedule_steps(pipeline))
 
 
 #: A consumer and a producer.
@@ -139,7 +166,7 @@ def check_right_roles(path: pathlib.Path, parts: tuple[str, str, str]) -> None:
     module = build_roles(path, *parts)
     remarks = passes.verify_schedule(module, report=True)
     assert any("tile-verify-0002" in remark for remark in remarks), remarks
-    assert verify_steps(module, "tilews-to-nvvm{chip=sm_90a}", FIRST) >= 10
+    prove_steps(module, "tilews-to-nvvm{chip=sm_90a}")
 
 
 def check_wrong_roles(path: pathlib.Path, parts: tuple[str, str, str]) -> None:

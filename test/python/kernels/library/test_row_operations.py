@@ -359,5 +359,7 @@ def test_compiles_without_spills(name, chip):
 
 @pytest.mark.parametrize("chip", ["sm_90a", "gfx942"])
 @pytest.mark.parametrize("name", NAMES)
-def test_proved(name, chip):
-    assert library_calls.prove(lambda **launch: operate(name, **launch), chip) >= 5
+def test_no_schedule_has_to_be_proved(name, chip):
+    """Row operations load, compute and store: they have no copies and no roles."""
+    counts = library_calls.count_proofs(lambda **launch: operate(name, **launch), chip)
+    assert set(counts) == {0}
