@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from ... import ir
-from ...dialects import memref, tensor, tile
+from ...dialects import memref, tile
 from ...errors import LanguageError
 from ..arithmetic import as_index, as_value, is_number
-from ..builder import current
 from ..types import index
 from ..unloaded import load_hint
 from ..values import Buffer, BufferRegion, Scalar, Tile, Value, describe
@@ -144,9 +143,9 @@ def load(
     A slice may have a run-time size, ``A[i:i + n, :]`` with `n` up to the extent in
     `shape`. Elements from `n` on are then outside; if `i` is negative, all are.
 
-    In the condition of a ``while``, an element of global memory whose index does not
-    change is read by :func:`atomic_load` with ``order="acquire"``: the loop waits for
-    another block.
+    If the condition of a ``while`` depends on a load in the loop, of a place in global
+    memory that does not change or of a buffer that the kernel writes, the load is that
+    of :func:`atomic_load` with ``order="acquire"``: the loop waits for another block.
 
     Args:
         source: a buffer, a region with sizes, or the first element of a region.
@@ -279,23 +278,12 @@ def _padding(pad: Any, source: BufferRegion) -> ir.Value | None:
 
 
 def _load_element(source: BufferRegion) -> Scalar:
-    """The load of one element; in a condition, of one that other blocks may change."""
+    """The load of one element."""
     if source.dtype.packing > 1:
         return packed.load_element(source)
-    is_global = not source.buffer.is_shared
-    if is_global and current("tl.load").repeats(source.offsets):
-        return _poll(source)
     offsets = [as_index(offset, "an index") for offset in source.offsets]
     element = memref.LoadOp(source.buffer.ir, offsets).result
     return Scalar(element, source.dtype)
-
-
-def _poll(source: BufferRegion) -> Scalar:
-    """The load of one element in a loop that waits until another block changes it."""
-    type_ = ir.RankedTensorType.get((), source.dtype.to_ir())
-    order = ir.Attribute.parse("#tile.order<acquire>")
-    op = tile.AtomicLoadOp(type_, source.buffer.ir, *mlir_region(source), order=order)
-    return Scalar(tensor.extract(op.result, []), source.dtype)
 
 
 def as_stored(value: Any, dest: BufferRegion, what: str) -> Value:
