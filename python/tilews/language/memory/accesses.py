@@ -36,7 +36,8 @@ def copy(
         source, dest: buffers or regions of the same element type. At least one of them
             has a static size, which both then have. The source may have vectors of
             indices, ``A[ids, k:k + 64]`` or ``K[page, place, h, :]``: fragments, or
-            vectors in memory. Several stand side by side, or with scalars in between.
+            whole vectors in memory of a static size. Several stand side by side, or
+            with scalars in between.
             The region in global memory may have a run-time size, ``A[i:i + n, :]``
             with `n` up to the size of the other side. The rest of a destination in
             shared memory is filled with zeros.
@@ -141,11 +142,12 @@ def load(
     ``A[ids, k:k + 64]`` has the shape (n, 64) for n indices.
 
     A slice may have a run-time size, ``A[i:i + n, :]`` with `n` up to the extent in
-    `shape`. Elements from `n` on are then outside; if `i` is negative, all are.
+    `shape`. Elements from `n` on are then outside; if `i` is negative, all are. A ``:``
+    of a run-time extent has the size in `shape`, too.
 
-    If the condition of a ``while`` depends on a load in the loop, of a place in global
-    memory that does not change or of a buffer that the kernel writes, the load is that
-    of :func:`atomic_load` with ``order="acquire"``: the loop waits for another block.
+    If the condition of a ``while`` depends on a load in the loop, the loop may wait for
+    another block. So the load is that of :func:`atomic_load` with ``order="acquire"``,
+    if its place does not change or the kernel writes the buffer.
 
     Args:
         source: a buffer, a region with sizes, or the first element of a region.
