@@ -71,7 +71,10 @@ LogicalResult Frame::run(const BlockCode &code, ArrayRef<Datum> arguments) {
       return fail(inst, "is the block's operation number " + Twine(steps) +
                             ", which is the limit; the kernel may be endless, "
                             "or needs a larger one (max_steps, or "
-                            "TILEWS_MAX_STEPS for calls)");
+                            "TILEWS_MAX_STEPS for calls); a loop that waits "
+                            "for memory which nobody writes never ends, and "
+                            "one that waits for another block has to read by "
+                            "tl.atomic_load");
     if (!inst.takesUnfinished)
       for (unsigned operand : inst.operands)
         if (state.isUnfinished(agent, values[operand]))

@@ -8,6 +8,7 @@ hand, are checked while errors can still be located in the source.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 from typing import Any
 
@@ -18,7 +19,8 @@ from .dialects import gpu
 from .errors import KernelError
 from .frontend.source import SourceFunction, from_python
 from .frontend.statements import build_body
-from .frontend.verification import check_schedules, verify
+from .frontend.verification import check_schedules, error_at, verify
+from .frontend.waiting import order_waits
 from .language.builder import Builder
 from .language.types import FNUZ
 from .language.values import Buffer, Scalar
@@ -83,6 +85,7 @@ def build_module(
         fixes_threads = block.threads is not None
         builder = Builder(op, fixes_threads, warp_size(chip), fp8, chip)
         _fill(builder, function, specialization)
+        order_waits(op, functools.partial(error_at, function))
         verify(module, function)
         if builder.schedules:
             check_schedules(module, function, builder.schedules)

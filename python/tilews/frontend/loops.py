@@ -145,7 +145,7 @@ class LoopBuilder:
         """Builds the condition of a ``while``; False if the loop never runs."""
         frame = self._frame
         bound = carried.bind(list(block.arguments))
-        with frame.builder.condition(block):
+        with frame.builder.region(block):
             with frame.scope({**frame.env, **bound}):
                 condition = self._evaluate(node.test)
             if not isinstance(condition, Value):

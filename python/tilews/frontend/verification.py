@@ -44,8 +44,21 @@ def _located(
     diagnostic: ir.DiagnosticInfo, function: SourceFunction, message: str | None = None
 ) -> KernelError:
     """The error at a place in the source; with another message, if one is given."""
-    location, callers = diagnostic.location, []
     message = message or diagnostic.message
+    hint = None
+    if "does not dominate this use" in message:
+        hint = (
+            "a value of a run-time loop or conditional is used after it, through a "
+            "Python list or dictionary; keep it in a variable"
+        )
+    return error_at(function, diagnostic.location, message, hint)
+
+
+def error_at(
+    function: SourceFunction, location: ir.Location, message: str, hint: str | None
+) -> KernelError:
+    """The error at the place in the source that an operation is from."""
+    callers = []
     if location.is_a_callsite():
         caller = location.caller
         while caller.is_a_callsite():
@@ -54,13 +67,7 @@ def _located(
         callers.append(innermost(caller))
     location = innermost(location)
     if not location.is_a_file():
-        return KernelError(message)
-    hint = None
-    if "does not dominate this use" in message:
-        hint = (
-            "a value of a run-time loop or conditional is used after it, through a "
-            "Python list or dictionary; keep it in a variable"
-        )
+        return KernelError(message, hint=hint)
     file, line = function.file, location.start_line
     return KernelError(
         message,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -56,7 +56,6 @@ class Builder:
         self.chip = chip
         self.schedules: list[Any] = []
         self.row_vectors: dict[ir.Value, ir.Value] = {}
-        self._condition: ir.Block | None = None
         self._constants: dict[tuple[str, str], ir.Value] = {}
         self._last_constant: ir.Operation | None = None
 
@@ -129,36 +128,6 @@ class Builder:
                 yield
         finally:
             self.regions -= 1
-
-    @contextlib.contextmanager
-    def condition(self, block: ir.Block) -> Iterator[None]:
-        """Builds the condition of a ``while`` into a block."""
-        outer, self._condition = self._condition, block
-        try:
-            with self.region(block):
-                yield
-        finally:
-            self._condition = outer
-
-    def repeats(self, indices: Iterable[Any]) -> bool:
-        """Whether the indices are the same each time that the condition of the
-        innermost ``while`` is computed, which is what is built."""
-        if self._condition is None:
-            return False
-        values = [index.ir for index in indices if hasattr(index, "ir")]
-        seen = set()
-        while values:
-            value = values.pop()
-            if value in seen:
-                continue
-            seen.add(value)
-            owner = value.owner
-            if isinstance(owner, ir.Block):
-                if owner == self._condition:
-                    return False
-            else:
-                values += owner.operands
-        return True
 
     def __enter__(self) -> Builder:
         self._outer = getattr(_state, "builder", None)

@@ -363,7 +363,8 @@ class BufferRegion(InMemory):
         slices: the dimensions that have a slice; empty without indices or run-time
             sizes.
         ragged: the size of each dimension, if one is known only at run time; the
-            region then has no `sizes` and no `shape`.
+            region then has no `sizes` and no `shape`. The size is None for a slice
+            ``:`` of a run-time extent.
         limit: the index at which the buffer ends, if it does not end before, and the
             dimension; made of a run-time size.
 
@@ -383,7 +384,7 @@ class BufferRegion(InMemory):
     shape: tuple[int, ...] | None
     indices: tuple[tuple[int, Tile | Buffer], ...] = ()
     slices: tuple[int, ...] = ()
-    ragged: tuple[int | Scalar, ...] = ()
+    ragged: tuple[int | Scalar | None, ...] = ()
     limit: tuple[ir.Value, int] | None = None
 
     @property

@@ -110,6 +110,7 @@ def test_endless_loop_meets_the_step_limit():
         scf.yield
       }"""
     fails(body, match="operation number 1000, which is the limit", max_steps=1000)
+    fails(body, match="has to read by tl.atomic_load", max_steps=1000)
 
 
 def test_assertion_on_a_fragment():

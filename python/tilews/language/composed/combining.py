@@ -1,10 +1,10 @@
 """Reductions and scans with a function.
 
 The elements along an axis are combined in a tree: an extent of 2^n takes n steps, each
-of which combines all neighbouring pairs at once. An extent with an odd prime factor p
-takes p - 1 steps for that factor. If p is large, the elements pass through shared
-memory, where the axis is padded to a power of two. The function is applied to whole
-fragments.
+of which combines all neighbouring pairs at once. A small extent with an odd prime
+factor p takes p - 1 steps for that factor. Any other extent is padded to a power of two
+in shared memory, since fragments are distributed over powers of two: otherwise, each
+thread would have all elements. The function is applied to whole fragments.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from ..shapes import (
     broadcast_to,
     check_axis,
     check_tile,
-    equal_part,
     flip,
     iota,
     reshape,
@@ -30,8 +29,8 @@ from ..values import Tile, Value, describe
 from .joining import stack
 from .resizing import resize
 
-#: Extents with a larger prime factor are padded.
-MAX_FACTOR = 64
+#: Larger extents are padded, unless they are powers of two.
+MAX_UNPADDED = 16
 
 _Tiles = tuple[Tile, ...]
 _Combine = Callable[[_Tiles, _Tiles], _Tiles]
@@ -44,28 +43,43 @@ def reduce_by(
     what = "tl.reduce"
     tiles = _check_tiles(value, what)
     shape = tiles[0].shape
+    combine = _checked(function, tiles, what)
     if axis is None:
-        tiles = tuple(reshape(tile, (math.prod(shape),)) for tile in tiles)
-        axis, kept = 0, (1,) * len(shape)
+        kept = (1,) * len(shape)
+        if not _is_padded(math.prod(shape)):
+            tiles = tuple(reshape(tile, (math.prod(shape),)) for tile in tiles)
+        # Rows come first, so that the order of the elements is that in memory.
+        for last in reversed(range(tiles[0].ndim)):
+            tiles = _reduce_axis(tiles, combine, last)
+            tiles = tuple(reshape(tile, tile.shape[:last]) for tile in tiles)
+        results = tuple(reshape(t, kept) for t in tiles) if keepdims else tiles
     else:
         axis = check_axis(axis, len(shape), what)
-        kept = (*shape[:axis], 1, *shape[axis + 1 :])
-    combine = _checked(function, tiles, what)
-    extent = tiles[0].shape[axis]
-    if _is_padded(extent):
-        # What comes before an element does not depend on the padding.
-        padded = _pad(tiles, axis)
-        scanned = _scan(padded, combine, axis)
-        tiles = tuple(equal_part(tile, axis, 1, extent - 1) for tile in scanned)
-    for factor in _prime_factors(tiles[0].shape[axis]):
-        parts = _digits(tiles, axis, factor)
-        tiles = parts[0]
-        for part in parts[1:]:
-            tiles = combine(tiles, part)
-    dropped = [extent for place, extent in enumerate(tiles[0].shape) if place != axis]
-    results = tuple(reshape(tile, kept if keepdims else dropped) for tile in tiles)
+        tiles = _reduce_axis(tiles, combine, axis)
+        dropped = (*shape[:axis], *shape[axis + 1 :])
+        results = tuple(t if keepdims else reshape(t, dropped) for t in tiles)
     unpacked = tuple(tile if tile.shape else as_scalar(tile) for tile in results)
     return unpacked if isinstance(value, (tuple, list)) else unpacked[0]
+
+
+def _reduce_axis(tiles: _Tiles, combine: _Combine, axis: int) -> _Tiles:
+    """The combination of all elements along an axis, which then has the extent 1."""
+    count = tiles[0].shape[axis]
+    if _is_padded(count):
+        tiles = _pad(tiles, axis)
+    for factor in _prime_factors(tiles[0].shape[axis]):
+        first, *others = _digits(tiles, axis, factor)
+        tiles = first
+        for part in others:
+            tiles = combine(tiles, part)
+        if count % factor:
+            # The last element has no neighbour but padding.
+            extents = [1] * tiles[0].ndim
+            extents[axis] = tiles[0].shape[axis]
+            is_whole = iota(extents, axis) < count // factor
+            tiles = _choose(is_whole, tiles, first)
+        count = -(-count // factor)
+    return tiles
 
 
 def scan_by(
@@ -105,8 +119,8 @@ def scan_by(
 
 
 def _is_padded(extent: int) -> bool:
-    """Whether an extent is too far from a power of two to be taken apart."""
-    return max(_prime_factors(extent), default=1) > MAX_FACTOR
+    """Whether an axis is padded to a power of two."""
+    return extent > MAX_UNPADDED and bool(extent & (extent - 1))
 
 
 def _pad(tiles: _Tiles, axis: int) -> _Tiles:

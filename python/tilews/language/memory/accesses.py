@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from ... import ir
-from ...dialects import memref, tensor, tile
+from ...dialects import memref, tile
 from ...errors import LanguageError
 from ..arithmetic import as_index, as_value, is_number
-from ..builder import current
 from ..integers import static_shape
 from ..types import index
 from ..unloaded import load_hint
@@ -37,7 +36,8 @@ def copy(
         source, dest: buffers or regions of the same element type. At least one of them
             has a static size, which both then have. The source may have vectors of
             indices, ``A[ids, k:k + 64]`` or ``K[page, place, h, :]``: fragments, or
-            vectors in memory. Several stand side by side, or with scalars in between.
+            whole vectors in memory of a static size. Several stand side by side, or
+            with scalars in between.
             The region in global memory may have a run-time size, ``A[i:i + n, :]``
             with `n` up to the size of the other side. The rest of a destination in
             shared memory is filled with zeros.
@@ -142,11 +142,12 @@ def load(
     ``A[ids, k:k + 64]`` has the shape (n, 64) for n indices.
 
     A slice may have a run-time size, ``A[i:i + n, :]`` with `n` up to the extent in
-    `shape`. Elements from `n` on are then outside; if `i` is negative, all are.
+    `shape`. Elements from `n` on are then outside; if `i` is negative, all are. A ``:``
+    of a run-time extent has the size in `shape`, too.
 
-    In the condition of a ``while``, an element of global memory whose index does not
-    change is read by :func:`atomic_load` with ``order="acquire"``: the loop waits for
-    another block.
+    If the condition of a ``while`` depends on a load in the loop, the loop may wait for
+    another block. So the load is that of :func:`atomic_load` with ``order="acquire"``,
+    if its place does not change or the kernel writes the buffer.
 
     Args:
         source: a buffer, a region with sizes, or the first element of a region.
@@ -279,23 +280,12 @@ def _padding(pad: Any, source: BufferRegion) -> ir.Value | None:
 
 
 def _load_element(source: BufferRegion) -> Scalar:
-    """The load of one element; in a condition, of one that other blocks may change."""
+    """The load of one element."""
     if source.dtype.packing > 1:
         return packed.load_element(source)
-    is_global = not source.buffer.is_shared
-    if is_global and current("tl.load").repeats(source.offsets):
-        return _poll(source)
     offsets = [as_index(offset, "an index") for offset in source.offsets]
     element = memref.LoadOp(source.buffer.ir, offsets).result
     return Scalar(element, source.dtype)
-
-
-def _poll(source: BufferRegion) -> Scalar:
-    """The load of one element in a loop that waits until another block changes it."""
-    type_ = ir.RankedTensorType.get((), source.dtype.to_ir())
-    order = ir.Attribute.parse("#tile.order<acquire>")
-    op = tile.AtomicLoadOp(type_, source.buffer.ir, *mlir_region(source), order=order)
-    return Scalar(tensor.extract(op.result, []), source.dtype)
 
 
 def as_stored(value: Any, dest: BufferRegion, what: str) -> Value:

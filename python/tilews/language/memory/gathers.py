@@ -58,10 +58,10 @@ def indexed_region(buffer: Buffer, items: Sequence[Any]) -> BufferRegion:
             indices.append((dim, _check_index(item)))
         elif isinstance(item, slice):
             start, extent = regions.resolve_slice(buffer, dim, item)
-            if isinstance(extent, Scalar):
+            if not isinstance(extent, int):
                 raise LanguageError(
                     "a region has indices or a run-time size, not both",
-                    "give the slice a static size, and the access a mask",
+                    "give the slice a static size, A[ids, 0:64], and the access a mask",
                 )
             size = extent
             shape.append(size)
@@ -244,8 +244,9 @@ def bound(
 ) -> tuple[BufferRegion, Any]:
     """A region of static sizes in place of one of run-time sizes, and its mask.
 
-    The first run-time size becomes the limit of the region, others become masks. A
-    slice of run-time size that starts before the buffer has no elements.
+    A slice up to the end of a run-time extent gets the size of the fragment. The first
+    run-time size becomes the limit of the region, others become masks. A slice of
+    run-time size that starts before the buffer has no elements.
 
     Args:
         region: any region.
@@ -268,6 +269,8 @@ def bound(
     limit = None
     for axis, (size, extent) in enumerate(zip(sizes, shape, strict=True)):
         dim = region.slices[axis]
+        if size is None:
+            continue
         if not isinstance(size, Scalar):
             if size != extent:
                 raise LanguageError(

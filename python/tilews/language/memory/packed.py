@@ -68,7 +68,8 @@ def as_bytes(region: BufferRegion, what: str) -> BufferRegion:
         found = dataclasses.replace(found, shape=shape)
     if region.ragged:
         size = region.ragged[-1]
-        ragged = (*region.ragged[:-1], _half(size, dtype, what))
+        half = None if size is None else _half(size, dtype, what)
+        ragged = (*region.ragged[:-1], half)
         found = dataclasses.replace(found, ragged=ragged)
     return found
 

@@ -14,8 +14,9 @@ from ..unloaded import load_hint
 from ..values import Buffer, BufferRegion, Scalar, describe
 
 if TYPE_CHECKING:
-    from . import gathers
-else:  # It imports this module.
+    from . import buffers, gathers
+else:  # They import this module.
+    buffers = LazyModule("tilews.language.memory.buffers")
     gathers = LazyModule("tilews.language.memory.gathers")
 
 
@@ -35,7 +36,7 @@ def region(buffer: Buffer, items: Any) -> BufferRegion:
     if not any(isinstance(item, slice) for item in items):
         return BufferRegion(buffer, tuple(map(as_offset, items)), None, None)
     offsets: list[int | Scalar] = []
-    sizes: list[int | Scalar] = []
+    sizes: list[int | Scalar | None] = []
     slices = [dim for dim, item in enumerate(items) if isinstance(item, slice)]
     for dim, item in enumerate(items):
         start, size = resolve_slice(buffer, dim, item) if dim in slices else (item, 1)
@@ -61,26 +62,41 @@ def as_offset(item: Any) -> int | Scalar:
         return item
     raise LanguageError(
         f"an index has to be an integer scalar or a slice, found {describe(item)}",
-        load_hint(item),
+        _index_hint(item),
     )
+
+
+def _index_hint(item: Any) -> str | None:
+    """What to do with an index that is memory: load the element, or the whole part."""
+    if not isinstance(item, BufferRegion) or not (item.shape or item.ragged):
+        return load_hint(item)
+    if item.buffer.ndim > 1:
+        return "load the region with the indices first, by tl.load"
+    size, shape = "n", ", (64,)"
+    if item.shape:
+        size, shape = str(item.shape[0]), ""
+    part = f"{item.buffer.name or 'A'}[i:i + {size}]"
+    return f"load the vector of indices first, such as tl.load({part}{shape})"
 
 
 def resolve_slice(
     buffer: Buffer, dim: int, item: slice
-) -> tuple[int | Scalar, int | Scalar]:
-    """The start and the size of a slice."""
+) -> tuple[int | Scalar, int | Scalar | None]:
+    """The start and the size of a slice.
+
+    The size is None if the slice goes on to the end of a run-time extent: it is then
+    that of the other side, and what lies beyond is outside of the buffer.
+    """
     if item.step not in (None, 1):
         raise LanguageError("slices of buffers have step 1")
     start = 0 if item.start is None else as_offset(item.start)
     stop = item.stop
     if stop is None:
         stop = buffer.static_shape[dim]
+        if stop is None and isinstance(start, int) and start == 0:
+            return 0, None
         if stop is None:
-            raise LanguageError(
-                f"the slice of dimension {dim} of {describe(buffer)} ends at an "
-                "extent known only at launch",
-                "give the slice an end: write A[i:i + 128]",
-            )
+            stop = buffers.extent(buffer, dim)
     size = difference(as_offset(stop), start)
     if size is None:
         return start, gathers.run_time_size(as_offset(stop), start)

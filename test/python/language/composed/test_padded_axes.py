@@ -1,7 +1,9 @@
-"""Scans and reductions with a function along axes with a large prime factor.
+"""Scans and reductions with a function along axes that are no power of two.
 
-Such an axis is padded in shared memory: 67 and 131 are primes, 134 is 2 * 67.
+Axes above 16 are padded in shared memory: 67 and 131 are primes, 134 is 2 * 67.
 """
+
+import math
 
 import ml_dtypes
 import numpy as np
@@ -126,3 +128,61 @@ def test_elements_that_share_bytes_and_wide_ones():
     np.testing.assert_array_equal(found[0], np.maximum.accumulate(x > 2))
     np.testing.assert_array_equal(found[1], np.maximum.accumulate(small))
     np.testing.assert_array_equal(found[2], np.cumsum(x, dtype=np.float64))
+
+
+def compose(a1, b1, a2, b2):
+    """Affine functions one after the other, which do not commute."""
+    return a1 * a2, a2 * b1 + b2
+
+
+@pytest.mark.parametrize("target", ["cpu", "gfx942", "gfx1100"])
+@pytest.mark.parametrize(
+    "shape", [(3,), (60,), (100,), (1000,), (7, 9), (4, 1000), (60, 60), (2, 3, 17)]
+)
+def test_reductions_of_any_extents(shape, target):
+    text = ", ".join(map(str, shape))
+    axes = range(len(shape))
+
+    @tilews.kernel
+    def reduced(X: tl.Tensor[text, tl.i32], Y: tl.Tensor["N", tl.i32]):
+        tl.grid(1)
+        x = tl.load(X)
+        Y[0] = tl.reduce((x, x + 1), compose)[1]
+        place = 1
+        for axis in tl.static_range(len(shape)):
+            x = tl.load(X)
+            part = tl.reduce((x, x + 1), compose, axis)[1]
+            if len(shape) > 1:
+                part = part.reshape(math.prod(shape) // shape[axis])
+                Y[place : place + part.shape[0]] = part
+                place += part.shape[0]
+
+    x = RNG.integers(-3, 4, shape).astype(np.int32)
+    counts = [x.size // shape[axis] for axis in axes if len(shape) > 1]
+    y = np.zeros(1 + sum(counts), np.int32)
+    reduced(x, y, target=target, **({} if target == "cpu" else {"run": "sim"}))
+    whole = running(x.ravel(), 0, np.zeros((), np.int32))[-1]
+    parts = [
+        running(x, axis, np.zeros(np.delete(shape, axis), np.int32))[-1].ravel()
+        for axis in axes
+        if len(shape) > 1
+    ]
+    np.testing.assert_array_equal(y, np.concatenate([[whole], *parts]))
+
+
+@pytest.mark.parametrize("shape", [(8, 60), (1000,), (60, 60), (4, 1000)])
+def test_threads_share_the_elements(shape):
+    text = ", ".join(map(str, shape))
+
+    @tilews.kernel
+    def kernel(
+        X: tl.Tensor[text, tl.f32],
+        Y: tl.Tensor["1", tl.f32],
+        Z: tl.Tensor[text, tl.f32],
+    ):
+        tl.grid(1)
+        x = tl.load(X)
+        Y[0] = tl.reduce(x, lambda a, b: a * b)
+        Z[...] = tl.scan(x, lambda a, b: a * b, axis=len(shape) - 1)
+
+    assert kernel.compile("gfx1100").resources["spill_stores"] == 0
