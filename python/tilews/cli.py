@@ -72,8 +72,13 @@ def _kernel_of_python(
     return kernels[name].compile(target=target, line_info=line_info, **values)
 
 
+_CONSTANTS = {"None": None, "True": True, "False": False}
+
+
 def _parse_constant(text: str) -> Any:
-    """A number, an element type such as tl.f16, or else the text itself."""
+    """A number, None, a bool, an element type such as tl.f16, or the text itself."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
     if text.startswith("tl."):
         from . import language
 
@@ -183,8 +188,8 @@ def _report(compiled: CompiledKernel) -> None:
     "constants",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A compile-time constant of a Python kernel: a number, an element type such "
-    "as tl.f16, or a text.",
+    help="A compile-time constant of a Python kernel: a number, True, False, None, an "
+    "element type such as tl.f16, or a text.",
 )
 @click.option(
     "--line-info/--no-line-info",

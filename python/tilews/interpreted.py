@@ -13,7 +13,13 @@ from . import ir, sim
 from .errors import CompileError
 from .language.types import BY_MLIR
 from .runtime import LaunchError
-from .runtime.arrays import as_host_array, describe, fingerprint
+from .runtime.arrays import (
+    as_host_array,
+    check_strides,
+    describe,
+    fingerprint,
+    row_major,
+)
 from .runtime.scalars import read_grid, scalar_packer
 from .sim._run import DTYPES, find_kernel, find_overlap
 from .specialize import Argument, Specialization
@@ -137,6 +143,16 @@ class InterpretedKernel:
                     f"{argument.dtype}{hint}, found {array.dtype}"
                 )
             _check_extents(argument, argument.shape, array, known)
+            _check_strides(argument, array)
+
+
+def _check_strides(argument: Argument, array: np.ndarray) -> None:
+    """Refuses an array whose elements are elsewhere than the kernel says."""
+    info = describe(array, argument.name)
+    wanted: tuple[int | None, ...] = row_major(info.shape)
+    if argument.strides is not None:
+        wanted = tuple(x if isinstance(x, int) else None for x in argument.strides)
+    check_strides(argument.name, info, wanted)
 
 
 def _as_number(value: Any, argument: Argument) -> int | float:

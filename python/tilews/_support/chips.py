@@ -21,6 +21,19 @@ _GPUS = {
     **{"ampere": "sm_80", "ada": "sm_89", "hopper": "sm_90a", "cdna2": "gfx90a"},
     **{"cdna3": "gfx942", "cdna4": "gfx950"},
 }
+#: GPUs that tilews does not compile for.
+_TOO_OLD = (
+    "k80",
+    "p4",
+    "p40",
+    "p100",
+    "v100",
+    "titanv",
+    "volta",
+    "pascal",
+    "mi50",
+    "mi100",
+)
 _NOT_A_CHIP = {
     **dict.fromkeys(
         ("cuda", "gpu", "hip", "rocm", "nvidia", "amd", "nvptx"),
@@ -57,7 +70,10 @@ def find_chip(target: str) -> str:
         import difflib
 
         close = difflib.get_close_matches(name, _GPUS, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else None
+        if name in _TOO_OLD:
+            hint = "the oldest ones are sm_75 (T4) of NVIDIA and gfx90a (MI210) of AMD"
+        else:
+            hint = f"did you mean '{close[0]}'?" if close else None
     raise CompileError(
         f"unknown target '{target}'; expected 'cpu', a chip of NVIDIA such as 'sm_90a' "
         "or of AMD such as 'gfx942', or a GPU such as 'H100' or 'MI300X'"

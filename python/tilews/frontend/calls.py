@@ -36,6 +36,15 @@ from .source import SourceFunction, from_python
 _MAX_DEPTH = 64
 
 
+def _refuse_fragment(items: Any, name: str) -> None:
+    """Refuses a fragment where one of Python's functions takes several values."""
+    if isinstance(items, Value):
+        raise LanguageError(
+            f"{name} is Python's and takes several values, found {describe(items)}",
+            f"write tl.{name}(x) for all elements, or tl.{name}(x, axis)",
+        )
+
+
 def _extremum(
     pairwise: Callable[[Any, Any], Any], native: Callable[..., Any]
 ) -> Callable[..., Any]:
@@ -43,6 +52,7 @@ def _extremum(
 
     def function(*values: Any, **options: Any) -> Any:
         items = values[0] if len(values) == 1 else values
+        _refuse_fragment(items, native.__name__)
         if options or not any(isinstance(item, Value) for item in items):
             return native(*values, **options)
         return functools.reduce(pairwise, items)
@@ -52,6 +62,7 @@ def _extremum(
 
 def _sum(items: Iterable[Any], start: Any = 0) -> Any:
     """Python's sum, without an operation that adds the zero it starts with."""
+    _refuse_fragment(items, "sum")
     items = list(items)
     if items and isinstance(items[0], Value) and isinstance(start, int) and start == 0:
         return functools.reduce(lambda x, y: x + y, items)

@@ -89,6 +89,7 @@ _FUNCTIONS = {
     "silu": "write x * tl.sigmoid(x)",
     "mean": "write tl.sum(x, axis) / n",
     "prod": "write tl.reduce(x, lambda a, b: a * b, axis)",
+    "gelu": "write 0.5 * x * (1 + tl.erf(x * 0.5**0.5))",
     "square": "write x * x",
     "ones": "write tl.full(shape, 1, dtype)",
     "logical_and": "write a & b",

@@ -33,6 +33,21 @@ class UnaryFunction(Protocol):
     def __call__(self, value: Scalar | float) -> Scalar: ...
 
 
+class BinaryFunction(Protocol):
+    """The type of a function of two values: a fragment if one of them is."""
+
+    @overload
+    def __call__(self, lhs: Tile, rhs: Tile | Scalar | float) -> Tile: ...
+    @overload
+    def __call__(self, lhs: Scalar | float, rhs: Tile) -> Tile: ...
+    @overload
+    def __call__(self, lhs: Scalar, rhs: Scalar | float) -> Scalar: ...
+    @overload
+    def __call__(self, lhs: float, rhs: Scalar) -> Scalar: ...
+    @overload
+    def __call__(self, lhs: float, rhs: float) -> float: ...
+
+
 def _unary(
     name: str,
     op: str,
@@ -97,6 +112,10 @@ trunc = _unary("trunc", "trunc", "The integer towards zero", (-1.5, -1.0))
 round = _unary("round", "roundeven", "The nearest integer, ties to even", (2.5, 2.0))
 
 
+@overload
+def sigmoid(value: Tile) -> Tile: ...
+@overload
+def sigmoid(value: Any) -> Any: ...
 def sigmoid(value: Any) -> Any:
     """``1 / (1 + exp(-x))``, element by element.
 
@@ -113,6 +132,10 @@ def sigmoid(value: Any) -> Any:
     return 1.0 / (1.0 + exp(-value))
 
 
+@overload
+def abs(value: Tile) -> Tile: ...
+@overload
+def abs(value: Any) -> Any: ...
 def abs(value: Any) -> Any:
     """The absolute value, element by element; a Python number for a Python number.
 
@@ -145,7 +168,7 @@ def _extremum(
     on_number: Callable[..., Any],
     summary: str,
     with_nan: str,
-) -> Callable[[Any, Any], Any]:
+) -> BinaryFunction:
     def function(lhs: Any, rhs: Any) -> Any:
         if is_number(lhs) and is_number(rhs):
             return on_number(lhs, rhs)
@@ -170,7 +193,7 @@ def _extremum(
         >>> tl.{name}(tl.full((1,), math.nan, tl.f32), 1.0)
         [{with_nan}]
     """
-    return function
+    return cast(BinaryFunction, function)
 
 
 maximum = _extremum(
@@ -220,6 +243,10 @@ def fma(a: Any, b: Any, c: Any) -> Any:
     return wrap(math_ops.fma(a.ir, b.ir, c.ir))
 
 
+@overload
+def clamp(value: Tile, low: Any, high: Any) -> Tile: ...
+@overload
+def clamp(value: Any, low: Any, high: Any) -> Any: ...
 def clamp(value: Any, low: Any, high: Any) -> Any:
     """`value`, but at least `low` and at most `high`; NaN if one of them is.
 
@@ -315,6 +342,10 @@ def pow(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
+@overload
+def where(condition: Tile, if_true: Any, if_false: Any) -> Tile: ...
+@overload
+def where(condition: Any, if_true: Any, if_false: Any) -> Any: ...
 def where(condition: Any, if_true: Any, if_false: Any) -> Any:
     """`if_true` where the condition holds, otherwise `if_false`, element by element.
 

@@ -36,6 +36,13 @@ _NAMES = {
 }
 
 
+def kind_hint(kind: Any, what: str) -> str | None:
+    """What to write for a kind that does not exist."""
+    if kind in ("prod", "product", "mul"):
+        return f"write {what}(x, lambda a, b: a * b, axis)"
+    return "write tl.sum(x, axis) / n" if kind in ("mean", "avg") else None
+
+
 def refuse_reduction(kind: Any, what: str) -> None:
     """Refuses functions such as max, which are no function of two fragments."""
     name = getattr(kind, "__name__", "")
@@ -76,7 +83,8 @@ def reduce(
 
     Raises:
         LanguageError: `value` is no fragment, the axis is out of range, `kind` is
-            unknown, or the function does not return what it takes.
+            unknown, or the function does not return what it takes, or does more than
+            compute with pairs of elements.
 
     Example:
         >>> x = tl.arange(1, 7).reshape(2, 3)
@@ -94,7 +102,8 @@ def reduce(
     if not known:
         raise LanguageError(
             f"tl.reduce: expected a function, or one of {', '.join(_KINDS)}, found "
-            f"{describe(kind)}"
+            f"{describe(kind)}",
+            kind_hint(kind, "tl.reduce"),
         )
     if kind in ("any", "all"):
         value = value.to(i1)

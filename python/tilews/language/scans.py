@@ -10,7 +10,7 @@ from ..dialects import tile
 from ..errors import LanguageError
 from .composed.combining import scan_by
 from .math import fmax, fmin
-from .reductions import reduction_kind, refuse_reduction
+from .reductions import kind_hint, reduction_kind, refuse_reduction
 from .shapes import check_axis, check_tile
 from .types import DType
 from .values import Tile, describe
@@ -116,7 +116,8 @@ def scan(
     if not isinstance(kind, str) or kind not in _PAIRWISE:
         raise LanguageError(
             f"tl.scan: expected a function, or one of {', '.join(_PAIRWISE)}, found "
-            f"{describe(kind)}"
+            f"{describe(kind)}",
+            kind_hint(kind, "tl.scan"),
         )
     axis = check_axis(axis, value.ndim, "tl.scan")
     scanned = tile.scan(reduction_kind(kind, value), value.ir, axis, reverse=reverse)

@@ -37,6 +37,11 @@ def check_axis(axis: Any, rank: int, what: str) -> int:
     Raises:
         LanguageError: the axis is no integer from -`rank` to `rank` - 1.
     """
+    if isinstance(axis, (tuple, list)):
+        raise LanguageError(
+            f"{what}: the axis is one integer, found {describe(axis)}",
+            "do one axis after the other, such as tl.sum(tl.sum(x, 1), 0)",
+        )
     return check_integer(axis, f"{what}: the axis", -rank, rank - 1) % rank
 
 
@@ -234,6 +239,12 @@ def _expand_ellipsis(value: Tile, items: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _take_element(value: Tile, axis: int, item: Any) -> Tile:
     """The part of extent one at a constant index along ``axis``."""
+    if isinstance(item, slice):
+        raise LanguageError(
+            f"expected a part of a fragment with step 1, found step {item.step}",
+            f"tl.flip(x, {axis}) reverses it; x.reshape(n // 2, 2)[:, 0] has "
+            "each second element",
+        )
     if as_integer(item) is None:
         raise LanguageError(
             "a fragment is indexed with ':', None, constant integers and constant "
@@ -268,7 +279,9 @@ def _take_part(value: Tile, axis: int, bounds: slice) -> Tile:
         raise LanguageError(
             f"the part {start}:{stop} is empty or not within dimension {axis}, which "
             f"has extent {extent}",
-            "bounds count from the first element, as in x[:, 0:64]",
+            f"negative bounds do not count from the end: write {extent + start}:{stop}"
+            if -extent <= start < 0
+            else "bounds count from the first element, as in x[:, 0:64]",
         )
     unit = math.gcd(start, size, extent)
     if unit == size:
@@ -355,6 +368,12 @@ def reshape(value: Tile, shape: Sequence[int]) -> Tile:
         [[0, 1, 2], [3, 4, 5]]
     """
     value = check_tile(value, "tl.reshape")
+    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if -1 in map(as_integer, extents):
+        raise LanguageError(
+            "tl.reshape: -1 stands for no extent",
+            f"write each extent; there are {math.prod(value.shape)} elements",
+        )
     shape = static_shape(shape, "tl.reshape")
     type_ = ir.RankedTensorType.get(shape, value.dtype.to_ir())
     return Tile(tile.reshape(type_, value.ir), value.dtype)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import operator
 from array import array as PythonArray
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -257,6 +258,24 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
         strides.append(step)
         step *= extent
     return tuple(reversed(strides))
+
+
+def check_strides(name: str, info: ArrayInfo, wanted: Sequence[int | None]) -> None:
+    """Checks the strides of an array against those of an argument, None for any.
+
+    Raises:
+        LaunchError: they differ.
+    """
+    if 0 in info.shape:
+        return
+    # A stride is never taken where the extent is one.
+    for extent, stride, expected in zip(info.shape, info.strides, wanted, strict=True):
+        if extent != 1 and expected is not None and stride != expected:
+            shown = ", ".join("any" if each is None else str(each) for each in wanted)
+            raise LaunchError(
+                f"argument '{name}': expected strides ({shown}) (in elements), found "
+                f"{info.strides}"
+            )
 
 
 def _numpy_info(array: Any) -> tuple[int, ArrayInfo]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from .arrays import (
     ArrayInfo,
+    check_strides,
     describe,
     element_bits,
     fingerprint,
@@ -358,16 +359,7 @@ class Launcher:
         wanted = argument["strides"]
         if wanted is None:
             wanted = row_major(info.shape)
-        if 0 in info.shape:
-            return
-        # A stride is never taken where the extent is one.
-        for extent, stride, expected in zip(
-            info.shape, info.strides, wanted, strict=True
-        ):
-            if extent != 1 and expected is not None and stride != expected:
-                raise fail(
-                    f"strides {_strides_text(wanted)} (in elements)", info.strides
-                )
+        check_strides(argument["name"], info, wanted)
         last = sum(
             (extent - 1) * abs(stride)
             for extent, stride in zip(info.shape, info.strides, strict=True)
@@ -459,7 +451,3 @@ def get_span(info: ArrayInfo) -> tuple[int, int]:
     itemsize = (element_bits(info.dtype) or 8) // 8
     strides = [stride * itemsize for stride in info.strides]
     return byte_span(info.shape, strides, itemsize)
-
-
-def _strides_text(strides: Sequence[int | None]) -> str:
-    return f"({', '.join('any' if s is None else str(s) for s in strides)})"

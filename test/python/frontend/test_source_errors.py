@@ -370,6 +370,7 @@ def test_unknown_targets():
     for target, hint in [
         ("xyzzy", "such as 'H100' or 'MI300X'$"),
         ("H1000", r"hint: did you mean 'h100'\?"),
+        ("V100", "hint: the oldest ones are sm_75 .T4. of NVIDIA and gfx90a"),
         ("cuda", "hint: leave the target out for the GPU of this machine"),
         ("interpreter", "hint: the reference interpreter is the target 'cpu'"),
     ]:

@@ -1,5 +1,7 @@
 """Wrong arguments of the language's functions."""
 
+import pytest
+
 import tilews.language as tl
 from support.kernel_errors import check
 
@@ -100,8 +102,8 @@ def test_parts_of_fragments():
             "bounds count from the first element, as in x[:, 0:64]",
         )
     check(dynamic, "the bounds of a part of a fragment are constants")
-    for kernel in (stepped, single):
-        check(kernel, "a fragment is indexed with ':', None, constant integers and")
+    check(stepped, "expected a part of a fragment with step 1, found step 2")
+    check(single, "a fragment is indexed with ':', None, constant integers and")
     index = "an index of dimension 1 of a fragment of shape (8, 6) and type f16"
     check(outside, f"{index} is an integer from -6 to 5, found the Python value -7")
     check(too_many, "found 3 indices for a fragment of shape (8, 6) and type f16")
@@ -197,3 +199,56 @@ def test_reductions_and_scans_with_a_function():
     for kernel in (initial, unwanted):
         check(kernel, "an exclusive scan with a function takes initial=, and no other")
     check(initials, "tl.scan: expected 1 initial values, found 2")
+
+
+@pytest.mark.parametrize(
+    "combine",
+    [
+        lambda a, b: tl.sum(a) + b,
+        lambda a, b: a[0] + b,
+        lambda a, b: tl.flip(a) + b,
+        lambda a, b: tl.cumsum(a) + b,
+        lambda a, b: a + b + tl.iota(a.shape, 0).to(tl.f32),
+    ],
+)
+@pytest.mark.parametrize("apply", [tl.reduce, tl.scan])
+def test_combining_functions_see_pairs_of_elements(apply, combine):
+    def kernel(A: tl.Tensor["M", tl.f32]):
+        apply(tl.zeros((8,), tl.f32), combine)
+
+    check(
+        kernel,
+        "the function gets pairs of elements, and may only compute with these, but "
+        "makes 'tile.",
+        "treat a and b as scalars",
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "message", "hint"),
+    [
+        (lambda x, A: tl.reduce(x, "prod"), "one of sum", "lambda a, b: a * b"),
+        (lambda x, A: tl.reduce(x, "mean"), "one of sum", "tl.sum(x, axis) / n"),
+        (lambda x, A: tl.scan(x, "prod"), "one of sum", "tl.scan(x, lambda a, b: a"),
+        (lambda x, A: tl.cat(x, x), "a tuple of fragments", "tl.cat((x, y))"),
+        (lambda x, A: tl.gelu(x), "no attribute 'gelu'", "1 + tl.erf("),
+        (lambda x, A: tl.sum(x, (0, 1)), "one integer", "tl.sum(tl.sum(x, 1), 0)"),
+        (lambda x, A: x.reshape(-1), "-1 stands for no extent", "32 elements"),
+        (lambda x, A: max(x), "max is Python's", "write tl.max(x) for all elements"),
+        (lambda x, A: sum(x), "sum is Python's", "write tl.sum(x) for all elements"),
+        (lambda x, A: x[:, -2:], "the part -2:8", "write 6:8"),
+        (lambda x, A: x[::-1], "with step 1, found step -1", "tl.flip(x, 0)"),
+        (lambda x, A: A[::2], "step 1, found 2", "A[tl.arange(64) * 2]"),
+        (lambda x, A: tl.atomic_add(A[0], 1.0), "a buffer", "tl.atomic_add(x, A[0])"),
+        (
+            lambda x, A: tl.atomic_cas(A[0], 1.0, 2.0),
+            "a buffer",
+            "tl.atomic_cas(expected, x, A[0])",
+        ),
+    ],
+)
+def test_habits_have_hints(function, message, hint):
+    def kernel(A: tl.Tensor["64", tl.f32]):
+        function(tl.zeros((4, 8), tl.f32), A)
+
+    check(kernel, message, hint)

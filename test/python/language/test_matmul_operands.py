@@ -301,8 +301,17 @@ def test_wrong_scales():
         x, acc = tl.zeros((64, 64), tl.f16), tl.zeros((64, 64), tl.f16)
         tl.gemm(x, x, acc, lhs_scale=tl.zeros((64, 2), tl.f32))  # HERE
 
+    def integers(A: tl.Tensor["M", tl.i8]):
+        x = tl.zeros((64, 64), tl.i8)
+        tl.gemm(x, x, lhs_scale=tl.zeros((64, 2), tl.f32))  # HERE
+
     check(
         count, "tl.gemm: lhs_scale has a scale for each block of the operand of shape"
     )
     check(in_memory, "tl.gemm: rhs_scale has to be a fragment of floating point")
     check(sums, "tl.gemm: scaled matmuls add up in f32, not f16")
+    check(
+        integers,
+        "tl.gemm: scales are for operands of floating point, found lhs of i8",
+        "acc += tl.gemm(a, b).to(tl.f32) * x[:, None]",
+    )

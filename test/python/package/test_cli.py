@@ -129,6 +129,24 @@ def test_element_types_are_constants(tmp_path):
     assert f"name the kernel, as in {path}:NAME; {path} has: zero" in result.stderr
 
 
+def test_none_and_bools_are_constants(tmp_path):
+    path = tmp_path / "kernels.py"
+    path.write_text(
+        "import tilews\n"
+        "import tilews.language as tl\n"
+        "@tilews.kernel(threads=64)\n"
+        "def fill(X: tl.Tensor['N', tl.f32], Y: tl.Tensor['N', tl.f32] | None,\n"
+        "         ONE: tl.constexpr):\n"
+        "    assert ONE is False and Y is None\n"
+        "    X[tl.grid(X.shape[0])] = 0.0\n"
+    )
+    arguments = ("compile", f"{path}:fill", "--target", "gfx942", "--to", "manifest")
+    result = run(*arguments, "-D", "Y=None", "-D", "ONE=False")
+    assert result.exit_code == 0, result.output
+    (argument,) = json.loads(result.stdout)["arguments"]
+    assert argument["name"] == "X"
+
+
 def test_files_that_do_not_exist(tmp_path):
     for name in ("none.mlir", "none.py:gemm"):
         result = run("compile", tmp_path / name, "--to", "asm")

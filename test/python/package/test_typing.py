@@ -31,6 +31,8 @@ follow_imports = skip
 ignore_missing_imports = true
 """
 KERNELS = """
+from typing import Annotated
+
 import tilews
 import tilews.language as tl
 
@@ -40,12 +42,19 @@ class Holder:
     def method(X: tl.Tensor["M, N:16", "T"], n: tl.i32 = 3) -> None: ...
 
 
+@tilews.func
+def act(x: tl.Tile) -> tl.Tile:
+    return tl.maximum(x, 0.0)
+
+
 def make() -> None:
     @tilews.kernel
     def kernel(
         Xs: list[tl.Tensor["M, K", tl.f32]],
         Y: tl.Tensor["M, K", tl.f32, "s, 1"],
         bias: tl.Tensor["K", "T"] | None,
+        Z: Annotated[tl.Buffer, tl.Tensor("M, K", tl.f32)],
+        count: Annotated[int, tl.i32],
         scale: tl.f32,
 SCALARS
         F: tl.constexpr = None,
@@ -59,11 +68,17 @@ SCALARS
             Y[a, b] = x.to(tl.f16).T
         bias.shape  # None
         Y.shap  # attribute
+        Z.shap  # attribute
+        count.shap  # attribute
         tl.gemm(Y, Y, transpose_rhs=1)  # arg-type
         Xs.sum()  # attribute
         tl.exp(tl.cumsum(tl.zeros((8,), tl.f32))).nothing  # attribute
         tl.scan((x, x), lambda a, b, c, d: (a, b))[0].nothing  # attribute
         tl.exp2(1.0).ndim  # attribute
+        tl.maximum(0.0, x).nothing  # attribute
+        tl.maximum(1.0, 2.0).nothing  # attribute
+        tl.clamp(x, 0.0, 1.0).nothing  # attribute
+        tl.where(x, 0.0, 1.0).nothing  # attribute
         tl.exp(F(x)).anything
 
     kernel.compil("sm_90a")  # attribute

@@ -86,6 +86,19 @@ LLVM::AtomicBinOp getBinOp(AtomicKind kind, Type type) {
   llvm_unreachable("covered switch");
 }
 
+/// Returns `value` as one of another type with as many bits.
+Value castBits(ImplicitLocOpBuilder &b, Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  return LLVM::BitcastOp::create(b, type, value);
+}
+
+/// Returns the bits of a number as an integer.
+Value castToBits(ImplicitLocOpBuilder &b, Value value) {
+  unsigned bits = value.getType().getIntOrFloatBitWidth();
+  return castBits(b, value, b.getIntegerType(bits));
+}
+
 /// Emits what one atomic operation does to each of its elements.
 template <typename OpT>
 struct AtomicPattern : TilePattern<OpT> {
@@ -298,9 +311,14 @@ struct UpdatePattern : AtomicPattern<OpT> {
                                                    registers[v]);
         if (old)
           return old;
-        return LLVM::AtomicRMWOp::create(
-            b, getBinOp(op.getKind(), element), address, registers[v],
+        // LLVM cannot select exchanges of f64 in buffers of AMD's chips.
+        Value value = op.getKind() == AtomicKind::Exchange
+                          ? castToBits(b, registers[v])
+                          : registers[v];
+        old = LLVM::AtomicRMWOp::create(
+            b, getBinOp(op.getKind(), value.getType()), address, value,
             this->getUpdateOrdering(op), this->getScope(op));
+        return castBits(b, old, registers[v].getType());
       });
     };
     ElementPlacement placement;
@@ -331,19 +349,13 @@ struct AtomicCASPattern : AtomicPattern<AtomicCASOp> {
                     ordering == LLVM::AtomicOrdering::acq_rel;
     LLVM::AtomicOrdering failing = acquires ? LLVM::AtomicOrdering::acquire
                                             : LLVM::AtomicOrdering::monotonic;
-    auto cast = [](ImplicitLocOpBuilder &b, Value value, Type type) -> Value {
-      if (value.getType() == type)
-        return value;
-      return LLVM::BitcastOp::create(b, type, value);
-    };
     auto emit = [&](ImplicitLocOpBuilder &b, Value address, int64_t v) {
-      Type element = registers[v].getType();
-      Type bits = b.getIntegerType(element.getIntOrFloatBitWidth());
       return emitFenced(b, op, [&] {
         Value pair = LLVM::AtomicCmpXchgOp::create(
-            b, address, cast(b, expected[v], bits), cast(b, registers[v], bits),
+            b, address, castToBits(b, expected[v]), castToBits(b, registers[v]),
             ordering, failing, getScope(op));
-        return cast(b, LLVM::ExtractValueOp::create(b, pair, 0), element);
+        return castBits(b, LLVM::ExtractValueOp::create(b, pair, 0),
+                        registers[v].getType());
       });
     };
     return rewriteUpdate(op, adaptor, rewriter, emit);

@@ -13,8 +13,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ... import ir
+from ...dialects import func
 from ...errors import LanguageError
 from ..arithmetic import as_value
+from ..builder import Builder, current
 from ..math import where
 from ..shapes import (
     as_scalar,
@@ -209,9 +212,49 @@ def _check_tiles(value: Any, what: str) -> _Tiles:
     return tiles
 
 
+#: Operations of the dialect that give each element what it depends on alone.
+_ELEMENTWISE = {f"tile.{name}" for name in ("asm", "bitcast", "broadcast", "print")}
+#: That too, for values of the kernel that the function uses.
+_ELEMENTWISE.add("tile.expand_dims")
+
+
+def _check_elementwise(function: Callable[..., Any], tiles: _Tiles, what: str) -> None:
+    """Refuses a function that does more than compute with each pair of elements.
+
+    It would see elements of other pairs, as it is applied to whole fragments. For that
+    it is tried in a function of its own.
+    """
+    outer = current(what)
+    types = [tile.ir.type for tile in tiles] * 2
+    with ir.InsertionPoint(outer.kernel.operation.block):
+        trial = func.FuncOp("trial", ir.FunctionType.get(types, []))
+    try:
+        entry = trial.add_entry_block()
+        arguments = [
+            Tile(argument, tile.dtype)
+            for argument, tile in zip(entry.arguments, (*tiles, *tiles), strict=True)
+        ]
+        inner = Builder(trial, True, outer.warp_size, outer.fp8, outer.chip)
+        with inner, ir.InsertionPoint(entry):
+            function(*arguments)
+        for op in entry.operations:
+            name = op.operation.name
+            values = (*op.operands, *op.results)
+            of_tiles = any(isinstance(v.type, ir.RankedTensorType) for v in values)
+            if of_tiles and name.startswith("tile.") and name not in _ELEMENTWISE:
+                raise LanguageError(
+                    f"{what}: the function gets pairs of elements, and may only "
+                    f"compute with these, but makes '{name}'",
+                    "treat a and b as scalars: tl.where(a > b, a, b)",
+                )
+    finally:
+        trial.erase()
+
+
 def _checked(function: Callable[..., Any], tiles: _Tiles, what: str) -> _Combine:
     """The function on tuples of fragments, with its results checked."""
     dtypes = [tile.dtype for tile in tiles]
+    _check_elementwise(function, tiles, what)
 
     def combine(lhs: _Tiles, rhs: _Tiles) -> _Tiles:
         found = function(*lhs, *rhs)

@@ -63,7 +63,8 @@ def _fragments(values: Any, what: str) -> list[Tile]:
     """The values as fragments of one shape."""
     if not isinstance(values, (tuple, list)) or not values:
         raise LanguageError(
-            f"{what}: expected a tuple of fragments, found {describe(values)}"
+            f"{what}: expected a tuple of fragments, found {describe(values)}",
+            f"write {what}((x, y))" if isinstance(values, Tile) else None,
         )
     tiles = [value for value in values if isinstance(value, Tile)]
     shapes = dict.fromkeys(tile.shape for tile in tiles)

@@ -35,6 +35,14 @@ def scaled_gemm(
             one of the right operand.
         acc: what is added to.
     """
+    for operand, name in zip(operands, ("lhs", "rhs"), strict=True):
+        if not operand.dtype.is_float:
+            raise LanguageError(
+                f"{_WHAT}: scales are for operands of floating point, found {name} of "
+                f"{operand.dtype}",
+                "scale the sum of each block along K: acc += tl.gemm(a, b).to(tl.f32) "
+                "* x[:, None] * y[None, :]",
+            )
     lhs = _Blocks(operands[0], scales[0], "lhs_scale", 0 if transposed[0] else 1)
     rhs = _Blocks(operands[1], scales[1], "rhs_scale", 1 if transposed[1] else 0)
     if acc.dtype != f32:

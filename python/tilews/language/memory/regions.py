@@ -88,7 +88,10 @@ def resolve_slice(
     that of the other side, and what lies beyond is outside of the buffer.
     """
     if item.step not in (None, 1):
-        raise LanguageError("slices of buffers have step 1")
+        raise LanguageError(
+            f"slices of buffers have step 1, found {item.step}",
+            "name the elements by a fragment of indices: A[tl.arange(64) * 2]",
+        )
     start = 0 if item.start is None else as_offset(item.start)
     stop = item.stop
     if stop is None:
@@ -116,8 +119,12 @@ def as_region(value: Any, what: str) -> BufferRegion:
         return BufferRegion(value, (), None, shape)
     if isinstance(value, BufferRegion):
         return value
+    hint = None
+    if what.startswith("tl.atomic_") and what != "tl.atomic_load":
+        before = "expected, x" if what == "tl.atomic_cas" else "x"
+        hint = f"memory comes last: {what}({before}, A[0])"
     raise LanguageError(
-        f"{what}: expected a buffer or a region of one, found {describe(value)}"
+        f"{what}: expected a buffer or a region of one, found {describe(value)}", hint
     )
 
 

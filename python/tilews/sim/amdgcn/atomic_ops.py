@@ -15,8 +15,16 @@ _NAME = re.compile(
     r"(?:_num)?(?:_([a-z]+\d+))?"
 )
 _SHARED_NAME = re.compile(
-    r"ds_(add|sub|[su]?min|[su]?max|and|or|xor|wrxchg|storexchg)(?:_num)?(_rtn)?_([a-z]+\d+)"
+    r"ds_(add|sub|[su]?min|[su]?max|and|or|xor|wrxchg|storexchg|cmpst|cmpstore)"
+    r"(?:_num)?(_rtn)?_([a-z]+\d+)"
 )
+#: Names in shared memory of what has another one in global memory.
+_SHARED_ALIASES = {
+    "wrxchg": "swap",
+    "storexchg": "swap",
+    "cmpst": "cmpswap",
+    "cmpstore": "cmpswap",
+}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -35,11 +43,18 @@ class Atomic:
 
     Attributes:
         dest: the register for the old value, if any.
-        address, data, base: operands; there is no base in shared memory.
+        address, base: operands; there is no base in shared memory.
+        data: the registers of the new value, then those of the one to compare with.
     """
 
     def __init__(
-        self, name: str, kind: str, dest: Operand | None, operands: list[Operand]
+        self,
+        name: str,
+        kind: str,
+        dest: Operand | None,
+        address: Operand,
+        data: list[int],
+        base: Operand | None = None,
     ) -> None:
         self.compares = name == "cmpswap"
         signed = name in ("smin", "smax") or kind.startswith("i")
@@ -49,8 +64,7 @@ class Atomic:
         is_extremum = name.endswith(("min", "max"))
         self.function = _FUNCTIONS[name.lstrip("su") if is_extremum else name]
         self.dest = dest
-        self.address, self.data = operands[:2]
-        self.base = operands[2] if len(operands) == 3 else None
+        self.address, self.data, self.base = address, data, base
 
     @staticmethod
     def parse(inst: MachineInstruction, operands: list[Operand]) -> "Atomic | None":
@@ -60,16 +74,30 @@ class Atomic:
             returns = {"sc0", "glc"} & inst.modifiers.keys()
             returns |= {inst.modifiers.get("th", "")} & {"TH_ATOMIC_RETURN"}
             dest = operands[0] if returns else None
-            return Atomic(match[1], match[2] or "u32", dest, [operands[1], operands[0]])
+            data = operands[0].vectors
+            return Atomic(match[1], match[2] or "u32", dest, operands[1], data)
         if match and len(operands) in (3, 4):
             dest = operands[0] if len(operands) == 4 else None
-            return Atomic(match[1], match[2] or "u32", dest, operands[-3:])
+            address, new, base = operands[-3:]
+            return Atomic(match[1], match[2] or "u32", dest, address, new.vectors, base)
         match = _SHARED_NAME.fullmatch(inst.name)
-        if match and len(operands) == (3 if match[2] else 2):
-            name = "swap" if match[1].endswith("xchg") else match[1]
-            dest = operands[0] if match[2] else None
-            return Atomic(name, match[3], dest, operands[-2:])
+        if match:
+            return Atomic._parse_shared(match, operands)
         return None
+
+    @staticmethod
+    def _parse_shared(match: re.Match[str], operands: list[Operand]) -> "Atomic | None":
+        name = _SHARED_ALIASES.get(match[1], match[1])
+        dest = operands[0] if match[2] else None
+        address, *values = operands[1:] if match[2] else operands
+        if len(values) != (2 if name == "cmpswap" else 1):
+            return None
+        # gfx9 has the value to compare with first, later chips the new one ("CDNA3"
+        # ISA, DS_CMPST_B32, and "RDNA3" ISA, DS_CMPSTORE_B32).
+        if match[1] == "cmpst":
+            values.reverse()
+        data = [register for value in values for register in value.vectors]
+        return Atomic(name, match[3], dest, address, data)
 
     @property
     def result(self) -> list[int]:
@@ -80,8 +108,7 @@ class Atomic:
 
     def read(self, wave: Wave, mask: np.ndarray) -> np.ndarray:
         """The data of the active lanes, one row each."""
-        first, count = self.data.first, self.data.count
-        words = np.stack([wave.v[first + i][mask] for i in range(count)], axis=1)
+        words = np.stack([wave.v[register][mask] for register in self.data], axis=1)
         return np.ascontiguousarray(words).view(self.dtype)
 
     def perform(

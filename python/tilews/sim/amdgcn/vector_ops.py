@@ -261,7 +261,10 @@ _INTEGER: dict[str, Op] = {
     "v_max_u32": ("u32", "u32 u32", np.maximum),
     "v_min_i32": ("i32", "i32 i32", np.minimum),
     "v_max_i32": ("i32", "i32 i32", np.maximum),
-    "v_med3_i32": ("i32", "i32 i32 i32", _median),
+    **{
+        f"v_med3_{kind}": (kind, f"{kind} {kind} {kind}", _median)
+        for kind in ("i16", "u16", "i32", "u32")
+    },
     "v_add_u16": ("u16", "u16 u16", lambda a, b: a + b),
     "v_sub_u16": ("u16", "u16 u16", lambda a, b: a - b),
     "v_mul_lo_u16": ("u16", "u16 u16", lambda a, b: a * b),
@@ -288,6 +291,7 @@ _FLOAT: dict[str, Op] = {
     "v_fmamk_f32": ("f32", "f32 f32 f32", multiply_add),
     "v_fmaak_f32": ("f32", "f32 f32 f32", multiply_add),
     "v_med3_f32": ("f32", "f32 f32 f32", _median),
+    "v_med3_f16": ("f16", "f16 f16 f16", _median),
     "v_exp_f32": ("f32", "f32", np.exp2),
     "v_log_f32": ("f32", "f32", np.log2),
     "v_sin_f32": ("f32", "f32", lambda a: np.sin(a * np.float32(2 * np.pi))),
@@ -296,6 +300,7 @@ _FLOAT: dict[str, Op] = {
     "v_ldexp_f64": ("f64", "f64 i32", np.ldexp),
     "v_frexp_mant_f32": ("f32", "f32", lambda a: np.frexp(a)[0]),
     "v_frexp_exp_i32_f32": ("i32", "f32", lambda a: np.frexp(a)[1].astype(np.int32)),
+    "v_div_fixup_f16": ("f16", "f16 f16 f16", fix_quotient),
     "v_div_fixup_f32": ("f32", "f32 f32 f32", fix_quotient),
     "v_div_fixup_f64": ("f64", "f64 f64 f64", fix_quotient),
     "v_cvt_f32_i32": ("f32", "i32", lambda a: a.astype(np.float32)),
@@ -333,7 +338,7 @@ _FLOAT: dict[str, Op] = {
 
 
 def _make_float_ops() -> dict[str, Op]:
-    """The operations that exist for f16, f32 and f64 alike."""
+    """The operations that exist for several types alike."""
     binary: dict[str, Function] = {
         "add": lambda a, b: a + b,
         "sub": lambda a, b: a - b,
@@ -356,30 +361,25 @@ def _make_float_ops() -> dict[str, Op]:
         "fract": lambda a: a - np.floor(a),
     }
     ops: dict[str, Op] = {}
+    chains = {
+        **{f"{name}3": (name, name) for name in ("max", "min", "maximum", "minimum")},
+        "minmax": ("min", "max"),
+        "maxmin": ("max", "min"),
+        "minimummaximum": ("minimum", "maximum"),
+        "maximumminimum": ("maximum", "minimum"),
+    }
     for kind in ("f16", "f32", "i16", "u16", "i32", "u32"):
-        types = f"{kind} {kind} {kind}"
-        for name in ("max", "min", "maximum", "minimum"):
-            ops[f"v_{name}3_{kind}"] = (
+        for name, (first, second) in chains.items():
+            ops[f"v_{name}_{kind}"] = (
                 kind,
-                types,
-                lambda a, b, c, f=binary[name]: f(f(a, b), c),
+                f"{kind} {kind} {kind}",
+                lambda a, b, c, f=binary[first], g=binary[second]: g(f(a, b), c),
             )
     for kind in ("f16", "f32", "f64"):
         for name, function in binary.items():
             ops[f"v_{name}_{kind}"] = (kind, f"{kind} {kind}", function)
         for name, function in unary.items():
             ops[f"v_{name}_{kind}"] = (kind, kind, function)
-        for name, first, second in (
-            ("minmax_num", minimum_number, maximum_number),
-            ("maxmin_num", maximum_number, minimum_number),
-            ("minimummaximum", minimum, maximum),
-            ("maximumminimum", maximum, minimum),
-        ):
-            ops[f"v_{name}_{kind}"] = (
-                kind,
-                f"{kind} {kind} {kind}",
-                lambda a, b, c, f=first, g=second: g(f(a, b), c),
-            )
         ops[f"v_max_num_{kind}"] = ops[f"v_max_{kind}"]
         ops[f"v_min_num_{kind}"] = ops[f"v_min_{kind}"]
     for i in range(4):
@@ -406,9 +406,12 @@ _ALIASES = {
     "v_sub_nc_u16": "v_sub_u16",
     "v_lshlrev_b64_e64": "v_lshlrev_b64",
     "v_cvt_pk_rtz_f16_f32": "v_cvt_pkrtz_f16_f32",
-    "v_max3_num_f32": "v_max3_f32",
-    "v_min3_num_f32": "v_min3_f32",
-    "v_med3_num_f32": "v_med3_f32",
+    # gfx12 names what takes a number rather than a NaN.
+    **{
+        f"v_{name}_num_{kind}": f"v_{name}_{kind}"
+        for name in ("max3", "min3", "med3", "maxmin", "minmax")
+        for kind in ("f16", "f32")
+    },
     "v_add_nc_u64": "v_add_u64",
 }
 
