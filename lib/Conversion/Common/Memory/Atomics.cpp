@@ -140,11 +140,6 @@ struct AtomicPattern : TilePattern<OpT> {
                               ConversionPatternRewriter &rewriter, EmitFn emit,
                               ElementPlacement placement = {}) const {
     auto fragment = cast<RankedTensorType>(op.getValue().getType());
-    Type element = fragment.getElementType();
-    if (element.isInteger(1) || getElementBits(element) < 16)
-      return op.emitOpError("has elements of ")
-             << element << ", on which GPUs have no atomic updates; expected "
-             << "elements of 16 to 64 bits: convert them, for instance to i32";
     return rewrite(op, adaptor, adaptor.getDest(), fragment, rewriter, emit,
                    std::move(placement));
   }
@@ -160,6 +155,12 @@ struct AtomicPattern : TilePattern<OpT> {
     return this->getTarget().hasOrderedUpdates()
                ? getOrdering(op.getOrder())
                : LLVM::AtomicOrdering::monotonic;
+  }
+  /// Returns `value` with the bits that it has, as another type.
+  static Value castBits(ImplicitLocOpBuilder &b, Value value, Type type) {
+    if (value.getType() == type)
+      return value;
+    return LLVM::BitcastOp::create(b, type, value);
   }
   /// Calls `emit` between the fences that the instruction needs.
   Value emitFenced(ImplicitLocOpBuilder &b, OpT op,
@@ -298,9 +299,15 @@ struct UpdatePattern : AtomicPattern<OpT> {
                                                    registers[v]);
         if (old)
           return old;
-        return LLVM::AtomicRMWOp::create(
-            b, getBinOp(op.getKind(), element), address, registers[v],
+        Value value = registers[v];
+        // Not all back ends exchange floating point.
+        if (op.getKind() == AtomicKind::Exchange)
+          value = this->castBits(b, value,
+                                 b.getIntegerType(getElementBits(element)));
+        old = LLVM::AtomicRMWOp::create(
+            b, getBinOp(op.getKind(), element), address, value,
             this->getUpdateOrdering(op), this->getScope(op));
+        return this->castBits(b, old, registers[v].getType());
       });
     };
     ElementPlacement placement;
@@ -331,19 +338,14 @@ struct AtomicCASPattern : AtomicPattern<AtomicCASOp> {
                     ordering == LLVM::AtomicOrdering::acq_rel;
     LLVM::AtomicOrdering failing = acquires ? LLVM::AtomicOrdering::acquire
                                             : LLVM::AtomicOrdering::monotonic;
-    auto cast = [](ImplicitLocOpBuilder &b, Value value, Type type) -> Value {
-      if (value.getType() == type)
-        return value;
-      return LLVM::BitcastOp::create(b, type, value);
-    };
     auto emit = [&](ImplicitLocOpBuilder &b, Value address, int64_t v) {
       Type element = registers[v].getType();
       Type bits = b.getIntegerType(element.getIntOrFloatBitWidth());
       return emitFenced(b, op, [&] {
         Value pair = LLVM::AtomicCmpXchgOp::create(
-            b, address, cast(b, expected[v], bits), cast(b, registers[v], bits),
-            ordering, failing, getScope(op));
-        return cast(b, LLVM::ExtractValueOp::create(b, pair, 0), element);
+            b, address, castBits(b, expected[v], bits),
+            castBits(b, registers[v], bits), ordering, failing, getScope(op));
+        return castBits(b, LLVM::ExtractValueOp::create(b, pair, 0), element);
       });
     };
     return rewriteUpdate(op, adaptor, rewriter, emit);

@@ -15,7 +15,8 @@ _NAME = re.compile(
     r"(?:_num)?(?:_([a-z]+\d+))?"
 )
 _SHARED_NAME = re.compile(
-    r"ds_(add|sub|[su]?min|[su]?max|and|or|xor|wrxchg|storexchg)(?:_num)?(_rtn)?_([a-z]+\d+)"
+    r"ds_(add|sub|[su]?min|[su]?max|and|or|xor|wrxchg|storexchg|cmpst|cmpstore)"
+    r"(?:_num)?(_rtn)?_([a-z]+\d+)"
 )
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
@@ -35,11 +36,18 @@ class Atomic:
 
     Attributes:
         dest: the register for the old value, if any.
-        address, data, base: operands; there is no base in shared memory.
+        address, base: operands; there is no base in shared memory.
+        data: operands: the new value, then what a `cmpswap` compares with. In global
+            memory one operand has both.
     """
 
     def __init__(
-        self, name: str, kind: str, dest: Operand | None, operands: list[Operand]
+        self,
+        name: str,
+        kind: str,
+        dest: Operand | None,
+        operands: list[Operand],
+        is_shared: bool = False,
     ) -> None:
         self.compares = name == "cmpswap"
         signed = name in ("smin", "smax") or kind.startswith("i")
@@ -49,8 +57,11 @@ class Atomic:
         is_extremum = name.endswith(("min", "max"))
         self.function = _FUNCTIONS[name.lstrip("su") if is_extremum else name]
         self.dest = dest
-        self.address, self.data = operands[:2]
-        self.base = operands[2] if len(operands) == 3 else None
+        self.address, self.data, self.base = operands[0], [operands[1]], None
+        if name == "cmpswap" and is_shared:
+            self.data.append(operands[2])
+        elif len(operands) == 3:
+            self.base = operands[2]
 
     @staticmethod
     def parse(inst: MachineInstruction, operands: list[Operand]) -> "Atomic | None":
@@ -65,11 +76,21 @@ class Atomic:
             dest = operands[0] if len(operands) == 4 else None
             return Atomic(match[1], match[2] or "u32", dest, operands[-3:])
         match = _SHARED_NAME.fullmatch(inst.name)
-        if match and len(operands) == (3 if match[2] else 2):
-            name = "swap" if match[1].endswith("xchg") else match[1]
-            dest = operands[0] if match[2] else None
-            return Atomic(name, match[3], dest, operands[-2:])
-        return None
+        if not match:
+            return None
+        dest, rest = (operands[0], operands[1:]) if match[2] else (None, operands)
+        name = match[1]
+        if name.startswith("cmpst"):
+            # The two names have the two values in different orders ("CDNA3" and "RDNA3"
+            # ISA).
+            if name == "cmpst" and len(rest) == 3:
+                rest[1:] = reversed(rest[1:])
+            name = "cmpswap"
+        elif name.endswith("xchg"):
+            name = "swap"
+        if len(rest) != (3 if name == "cmpswap" else 2):
+            return None
+        return Atomic(name, match[3], dest, rest, is_shared=True)
 
     @property
     def result(self) -> list[int]:
@@ -80,8 +101,14 @@ class Atomic:
 
     def read(self, wave: Wave, mask: np.ndarray) -> np.ndarray:
         """The data of the active lanes, one row each."""
-        first, count = self.data.first, self.data.count
-        words = np.stack([wave.v[first + i][mask] for i in range(count)], axis=1)
+        words = np.stack(
+            [
+                wave.v[each.first + i][mask]
+                for each in self.data
+                for i in range(each.count)
+            ],
+            axis=1,
+        )
         return np.ascontiguousarray(words).view(self.dtype)
 
     def perform(
