@@ -19,7 +19,7 @@ SHAPE = (4096, 4096, 4096)
 CONFIG = kernels.GemmConfig(128, 128, 64, 256)
 SOFTMAX_CONFIG = kernels.SoftmaxConfig(1024, 128, False)
 
-_CLEAN_UP = ("arith-emulate-unsupported-floats", "canonicalize", "cse")
+_CLEAN_UP = ("canonicalize", "cse")
 _LLVM = (
     "translate to LLVM IR",
     "optimize LLVM IR",

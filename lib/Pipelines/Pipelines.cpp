@@ -77,22 +77,17 @@ static std::string getCleanUp() {
   return "canonicalize{disable-patterns={" + names + "}},cse";
 }
 
-/// From tile IR to tile IR with layouts, a memory plan and barriers. Widens
-/// arithmetic on fp8 and smaller types to f32 first, because the GPUs only
-/// convert these types.
-static constexpr char kTilePasses[] =
-    "tile-set-target{{chip={0}},"
-    "tile-split-k,"
-    "tile-stream-k,"
-    "tile-lower-persistent,"
-    "tile-rasterize-blocks,"
-    "arith-emulate-unsupported-floats{{source-types="
-    "f8E4M3FN,f8E5M2,f8E4M3FNUZ,f8E5M2FNUZ,f8E8M0FNU,f6E2M3FN,f6E3M2FN,"
-    "f4E2M1FN target-type=f32},"
-    "tilews-clean-up,"
-    "tile-annotate-instructions,"
-    "{1}"
-    "tilews-lay-out{{retry={{{2}}}";
+/// From tile IR to tile IR with layouts, a memory plan and barriers.
+static constexpr char kTilePasses[] = "tile-set-target{{chip={0}},"
+                                      "tile-split-k,"
+                                      "tile-stream-k,"
+                                      "tile-lower-persistent,"
+                                      "tile-rasterize-blocks,"
+                                      "tile-widen-small-floats,"
+                                      "tilews-clean-up,"
+                                      "tile-annotate-instructions,"
+                                      "{1}"
+                                      "tilews-lay-out{{retry={{{2}}}";
 
 /// Gives kernels layouts, a memory plan and barriers. A kernel whose plan does
 /// not fit into memory is scheduled again.

@@ -268,6 +268,14 @@ static void addReach(gpu::GPUFuncOp kernel, BlockArgument buffer,
                     DenseI64ArrayAttr::get(kernel.getContext(), reach));
 }
 
+/// Whether an operation updates parts of words. LLVM updates aligned words by
+/// compare-and-swap, and writes the rest of it back. The word is that of the
+/// address, not of the offset in a region, and the end of a buffer may cut it.
+static bool updatesPartsOfWords(Operation *op, Value buffer) {
+  return isa<AtomicRMWOp, AtomicScatterOp, AtomicCASOp>(op) &&
+         getElementBits(getElementType(buffer)) < 32;
+}
+
 /// Finds the regions whose bounds the hardware can check.
 static void collectBounds(gpu::GPUFuncOp kernel, LoweringContext &lowering) {
   if (!lowering.target.hasBoundedPointers())
@@ -282,6 +290,7 @@ static void collectBounds(gpu::GPUFuncOp kernel, LoweringContext &lowering) {
       bool isArgument =
           argument && argument.getOwner() == &kernel.getBody().front();
       bool checked = isArgument && !isShared(buffer) &&
+                     !updatesPartsOfWords(op, buffer) &&
                      lowering.target.indexBitwidth == 32;
       bool startsInside = checked && !region.region.offsets.empty() &&
                           signs.isNonNegative(region.region.offsets.front());

@@ -166,6 +166,8 @@ struct ReducePattern : TilePattern<ReduceOp> {
   LogicalResult
   matchAndRewrite(ReduceOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    if (isSmallFloat(getElementTypeOrSelf(op.getType())))
+      return rewriter.notifyMatchFailure(op, "the type has no arithmetic");
     auto source = cast<RankedTensorType>(op.getSource().getType());
     auto result = cast<RankedTensorType>(op.getType());
     FragmentLayout layout = getFragmentLayout(source);

@@ -175,6 +175,8 @@ struct ScanPattern : TilePattern<ScanOp> {
   LogicalResult
   matchAndRewrite(ScanOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    if (isSmallFloat(getElementTypeOrSelf(op.getType())))
+      return rewriter.notifyMatchFailure(op, "the type has no arithmetic");
     FailureOr<SmallVector<AxisDigit>> digits = getAxisDigits(op, getTarget());
     if (failed(digits))
       return failure();

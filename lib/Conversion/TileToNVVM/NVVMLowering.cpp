@@ -296,7 +296,7 @@ static std::string getPtxUpdate(AtomicKind kind, Type type, int64_t arch) {
   bool isFloat = isa<FloatType>(type);
   switch (kind) {
   case AtomicKind::Add:
-    if (bits == 16)
+    if (bits < 32)
       return type.isF16()                  ? "add.noftz.f16"
              : type.isBF16() && arch >= 90 ? "add.noftz.bf16"
                                            : "";

@@ -191,7 +191,7 @@ def binary(op: str, lhs: Any, rhs: Any) -> Value:
             f"'/' takes floating point, found {lhs.dtype}",
             "write // for integers, or convert with .to(tl.f32)",
         )
-    if lhs.dtype.is_unsigned:
+    if not lhs.dtype.has_sign:
         name = "remui" if op == "%" else _UNSIGNED_OPS[op]
         return wrap(getattr(arith, name)(lhs.ir, rhs.ir), lhs.dtype)
     if op == "%":
@@ -265,7 +265,7 @@ def compare(op: str, lhs: Any, rhs: Any) -> Value:
     if lhs.dtype.is_float:
         predicate = arith.CmpFPredicate[on_float]
         return wrap(arith.cmpf(predicate, lhs.ir, rhs.ir))
-    on_int = on_unsigned if lhs.dtype.is_unsigned else on_signed
+    on_int = on_signed if lhs.dtype.has_sign else on_unsigned
     return wrap(arith.cmpi(arith.CmpIPredicate[on_int], lhs.ir, rhs.ir))
 
 
@@ -281,7 +281,7 @@ def invert(value: Value) -> Value:
     if value.dtype.is_float:
         raise LanguageError(f"'~' takes integers, found {value.dtype}")
     dtype = value.dtype
-    ones = (1 << dtype.bits) - 1 if dtype.is_bool or dtype.is_unsigned else -1
+    ones = -1 if dtype.has_sign else (1 << dtype.bits) - 1
     return binary("^", value, ones)
 
 
@@ -327,26 +327,21 @@ def cast(value: Any, dtype: DType) -> Value:
     if source.is_float:
         convert = arith.fptoui if dtype.is_unsigned else arith.fptosi
     elif dtype.is_float:
-        convert = arith.sitofp if _has_sign(source) else arith.uitofp
+        convert = arith.sitofp if source.has_sign else arith.uitofp
     elif source.is_index or dtype.is_index:
-        convert = arith.index_cast if _has_sign(source) else arith.index_castui
+        convert = arith.index_cast if source.has_sign else arith.index_castui
     elif dtype.mlir == source.mlir:
         return wrap(value.ir, dtype)
     elif dtype.bits < source.bits:
         convert = arith.trunci
     else:
-        convert = arith.extsi if _has_sign(source) else arith.extui
+        convert = arith.extsi if source.has_sign else arith.extui
     return wrap(convert(type_, value.ir), dtype)
 
 
 def _is_small(*dtypes: DType) -> bool:
     """Whether a type is floating point of at most 8 bits."""
     return any(dtype.is_float and dtype.bits <= 8 for dtype in dtypes)
-
-
-def _has_sign(dtype: DType) -> bool:
-    """Whether the highest bit of an integer is its sign."""
-    return not dtype.is_bool and not dtype.is_unsigned
 
 
 def _cast_float(value: Value, dtype: DType, type_: ir.Type) -> Value:

@@ -20,7 +20,7 @@ from .arithmetic import (
     number,
     unify,
 )
-from .types import i1
+from .types import f32, i1
 from .values import Scalar, Tile, Value, describe, wrap
 
 
@@ -154,7 +154,7 @@ def abs(value: Any) -> Any:
     if is_number(value):
         return builtins.abs(number(value))
     (value,) = unify("tl.abs", value)
-    if value.dtype.is_unsigned:
+    if value.dtype.is_int and not value.dtype.has_sign:
         return value
     op = math_ops.absf if value.dtype.is_float else math_ops.absi
     return wrap(op(value.ir))
@@ -173,7 +173,7 @@ def _extremum(
         if is_number(lhs) and is_number(rhs):
             return on_number(lhs, rhs)
         lhs, rhs = unify(f"tl.{name}", lhs, rhs)
-        on_int = on_unsigned if lhs.dtype.is_unsigned else on_signed
+        on_int = on_signed if lhs.dtype.has_sign else on_unsigned
         op = on_float if lhs.dtype.is_float else on_int
         return wrap(getattr(arith, op)(lhs.ir, rhs.ir), lhs.dtype)
 
@@ -284,6 +284,11 @@ def isnan(value: Any) -> Any:
     return value != value
 
 
+def _with_infinity(value: Any) -> Any:
+    """The value in a type with infinities, which some small types lack."""
+    return value.to(f32) if value.dtype.bits <= 8 else value
+
+
 def isinf(value: Any) -> Any:
     """Whether elements are an infinity, as i1; false for integers.
 
@@ -299,7 +304,9 @@ def isinf(value: Any) -> Any:
         [True, False, False]
     """
     (value,) = unify("tl.isinf", value)
-    return abs(value) == math.inf if value.dtype.is_float else value != value
+    if not value.dtype.is_float:
+        return value != value
+    return abs(_with_infinity(value)) == math.inf
 
 
 def isfinite(value: Any) -> Any:
@@ -317,7 +324,9 @@ def isfinite(value: Any) -> Any:
         [False, True, True]
     """
     (value,) = unify("tl.isfinite", value)
-    return abs(value) < math.inf if value.dtype.is_float else value == value
+    if not value.dtype.is_float:
+        return value == value
+    return abs(_with_infinity(value)) < math.inf
 
 
 def pow(base: Any, exponent: Any) -> Any:

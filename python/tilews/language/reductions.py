@@ -20,8 +20,27 @@ _KINDS = ("sum", "max", "min", "absmax", "absmin", "and", "or", "xor", "any", "a
 _UNSIGNED_KINDS = {"max": "umax", "min": "umin", "absmax": "umax", "absmin": "umin"}
 
 
-def reduction_kind(kind: str, value: Tile) -> ir.Attribute:
-    """The kind of a reduction or a scan, for the elements of a fragment."""
+#: The reductions of numbers, and what to write for those of conditions.
+_OF_NUMBERS = {
+    "sum": "",
+    **dict.fromkeys(("max", "absmax"), "write tl.any(x), or "),
+    **dict.fromkeys(("min", "absmin"), "write tl.all(x), or "),
+}
+
+
+def reduction_kind(kind: str, value: Tile, what: str) -> ir.Attribute:
+    """The kind of a reduction or a scan, for the elements of a fragment.
+
+    Raises:
+        LanguageError: the elements are conditions, but the kind takes numbers; `what`
+            names the caller in the message.
+    """
+    if value.dtype.is_bool and kind in _OF_NUMBERS:
+        instead = "" if what == "tl.scan" else _OF_NUMBERS[kind]
+        raise LanguageError(
+            f"{what}: '{kind}' takes numbers, found {value.dtype}",
+            f"{instead}convert the conditions: x.to(tl.i32)",
+        )
     if value.dtype.is_unsigned:
         kind = _UNSIGNED_KINDS.get(kind, kind)
     return ir.Attribute.parse(f"#tile.reduction<{kind}>")
@@ -107,7 +126,7 @@ def reduce(
         )
     if kind in ("any", "all"):
         value = value.to(i1)
-    attribute = reduction_kind(kind, value)
+    attribute = reduction_kind(kind, value, what)
     if axis is None:
         axes = list(range(value.ndim))
     else:

@@ -6,6 +6,8 @@ import math as python_math
 from collections.abc import Callable
 from typing import Any, overload
 
+import ml_dtypes
+
 from ..dialects import tile
 from ..errors import LanguageError
 from .composed.combining import scan_by
@@ -26,11 +28,13 @@ def _neutral(kind: str, dtype: DType) -> float:
     """What a running sum, maximum or minimum of nothing is."""
     if kind == "sum":
         return 0
+    if dtype.is_float and dtype.bits <= 8:
+        limits = ml_dtypes.finfo(dtype.numpy)
+        return float(limits.min if kind == "max" else limits.max)
     if dtype.is_float:
         return -python_math.inf if kind == "max" else python_math.inf
-    signed = not dtype.is_unsigned and not dtype.is_bool
-    low = -(1 << (dtype.bits - 1)) if signed else 0
-    high = (1 << (dtype.bits - signed)) - 1
+    low = -(1 << (dtype.bits - 1)) if dtype.has_sign else 0
+    high = (1 << (dtype.bits - dtype.has_sign)) - 1
     return low if kind == "max" else high
 
 
@@ -93,34 +97,33 @@ def scan(
         [24, 24, 12, 4]
     """
     refuse_reduction(kind, "tl.scan")
-    if exclusive and initial is None and isinstance(kind, str) and kind in _PAIRWISE:
-        initial = _neutral(kind, check_tile(value, "tl.scan").dtype)
+    if not callable(kind):
+        value = check_tile(value, "tl.scan")
+        if not isinstance(kind, str) or kind not in _PAIRWISE:
+            raise LanguageError(
+                f"tl.scan: expected a function, or one of {', '.join(_PAIRWISE)}, "
+                f"found {describe(kind)}",
+                kind_hint(kind, "tl.scan"),
+            )
+        attribute = reduction_kind(kind, value, "tl.scan")
+        if exclusive and initial is None:
+            initial = _neutral(kind, value.dtype)
     if exclusive == (initial is None):
         raise LanguageError(
             "tl.scan: an exclusive scan with a function takes initial=, and no other "
             "scan does",
             "write for example tl.scan(x, f, exclusive=True, initial=1)",
         )
-    if exclusive and kind == "sum" and isinstance(value, Tile):
-        if value.dtype.is_int and not value.dtype.is_bool:
-            # Sums of integers wrap around, so that a difference is exact.
-            return scan(value, kind, axis, reverse) - value + initial
-    if callable(kind) or exclusive:
-        combine = _PAIRWISE.get(kind, kind) if isinstance(kind, str) else kind
-        if callable(combine):
-            return scan_by(
-                value, combine, axis, reverse, initial, isinstance(kind, str)
-            )
-        kind = combine
-    value = check_tile(value, "tl.scan")
-    if not isinstance(kind, str) or kind not in _PAIRWISE:
-        raise LanguageError(
-            f"tl.scan: expected a function, or one of {', '.join(_PAIRWISE)}, found "
-            f"{describe(kind)}",
-            kind_hint(kind, "tl.scan"),
-        )
+    if callable(kind):
+        return scan_by(value, kind, axis, reverse, initial, commutes=False)
+    assert isinstance(value, Tile)
+    if exclusive and kind == "sum" and value.dtype.is_int:
+        # Sums of integers wrap around, so that a difference is exact.
+        return scan(value, kind, axis, reverse) - value + initial
+    if exclusive:
+        return scan_by(value, _PAIRWISE[kind], axis, reverse, initial, commutes=True)
     axis = check_axis(axis, value.ndim, "tl.scan")
-    scanned = tile.scan(reduction_kind(kind, value), value.ir, axis, reverse=reverse)
+    scanned = tile.scan(attribute, value.ir, axis, reverse=reverse)
     return Tile(scanned, value.dtype)
 
 

@@ -18,8 +18,8 @@ class DType:
     """An element type.
 
     ``tl.i8`` is signed and ``tl.u8`` unsigned: quotients, remainders, right shifts,
-    comparisons, conversions and atomic updates depend on it. Calling a type converts a
-    number or a value: ``tl.i32(3)``.
+    comparisons, conversions and atomic updates depend on it. ``tl.i1`` has no sign:
+    False is below True. Calling a type converts a number or a value: ``tl.i32(3)``.
 
     Attributes:
         name: as in ``tl.f16``.
@@ -50,6 +50,7 @@ class DType:
         3
         >>> assert tl.index.is_index and tl.i8.is_int and tl.i1.is_bool
         >>> assert tl.u8.is_unsigned and tl.u8.signed == tl.i8
+        >>> assert tl.i8.has_sign and not tl.i1.has_sign
         >>> assert tl.f16.numpy == np.float16
     """
 
@@ -73,6 +74,11 @@ class DType:
     def is_bool(self) -> bool:
         """Whether this is ``i1``, the type of comparisons."""
         return self.name == "i1"
+
+    @property
+    def has_sign(self) -> bool:
+        """Whether this is an integer whose highest bit is its sign; ``i1`` is not."""
+        return self.is_int and not self.is_bool and not self.is_unsigned
 
     @property
     def signed(self) -> DType:

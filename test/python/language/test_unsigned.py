@@ -1,4 +1,4 @@
-"""Integers without sign, in the interpreter, on AMD's chips, and NVIDIA's LLVM IR."""
+"""Integers without sign, and conditions: interpreter, AMD's chips, NVIDIA's LLVM IR."""
 
 import re
 
@@ -172,9 +172,8 @@ def collective_case(dtype):
     return arguments, [*expected, ids, x[ids] // numpy(3)]
 
 
-# Atomic updates of less than 32 bits would need loops.
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("dtype", [tl.u32, tl.u64], ids=str)
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
 def test_reductions_atomics_and_loops(dtype, form):
     arguments, expected = collective_case(dtype)
     run(collective, arguments, form)
@@ -278,3 +277,75 @@ def test_products_have_a_sign():
 
 def test_arrays_of_ml_dtypes():
     assert tl.u4.numpy == ml_dtypes.uint4 and tl.e2m1.numpy == ml_dtypes.float4_e2m1fn
+
+
+# --- Conditions: False is below True, as in numpy ---------------------------------
+
+
+@tilews.kernel(threads=64)
+def conditions(
+    X: tl.Tensor["32", tl.i1],
+    Y: tl.Tensor["32", tl.i1],
+    R: tl.Tensor["14, 32", tl.i1],
+    I: tl.Tensor["4, 32", tl.i32],  # noqa: E741
+):
+    tl.grid(1)
+    x, y = tl.load(X), tl.load(Y)
+    R[0, :] = x < y
+    R[1, :] = x <= y
+    R[2, :] = x > y
+    R[3, :] = x >= y
+    R[4, :] = tl.maximum(x, y)
+    R[5, :] = tl.minimum(x, y)
+    R[6, :] = tl.fmax(x, y)
+    R[7, :] = tl.clamp(x, y, True)
+    R[8, :] = tl.abs(x)
+    R[9, :] = tl.sort(x)
+    R[10, :] = tl.sort(x, descending=True)
+    R[11, :] = tl.where(y, x // y, x)
+    R[12, :] = tl.where(y, x % y, x)
+    R[13, :] = tl.full((32,), 1, tl.i1) * tl.topk(x, 1).values
+    I[0, :] = tl.argsort(x).indices
+    I[1, :] = tl.argsort(x, descending=True).indices
+    I[2, :] = tl.full((32,), 1, tl.i32) * tl.argmax(x)
+    I[3, :] = tl.full((32,), 1, tl.i32) * tl.argmin(x)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_false_is_below_true(form):
+    rng = np.random.default_rng(5)
+    x, y = (rng.random(32) < 0.5 for _ in range(2))
+    found, places = np.zeros((14, 32), bool), np.zeros((4, 32), np.int32)
+    run(conditions, [x, y, found, places], form)
+    down = np.argsort(~x, kind="stable")
+    expected = [
+        *(x < y, x <= y, x > y, x >= y, x | y, x & y, x | y, x | y, x),
+        *(np.sort(x), np.sort(x)[::-1]),
+        *(x, np.where(y, False, x), np.full(32, x.any())),
+    ]
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(places[0], np.argsort(x, kind="stable"))
+    np.testing.assert_array_equal(places[1], down)
+    np.testing.assert_array_equal(places[2], x.argmax())
+    np.testing.assert_array_equal(places[3], x.argmin())
+
+
+@pytest.mark.parametrize(
+    ("function", "what", "hint"),
+    [
+        (tl.max, "tl.max: 'max'", r"write tl.any\(x\), or convert the conditions"),
+        (tl.min, "tl.min: 'min'", r"write tl.all\(x\), or convert the conditions"),
+        (tl.sum, "tl.sum: 'sum'", r"convert the conditions: x.to\(tl.i32\)"),
+        (tl.cumsum, "tl.cumsum: 'sum'", r"convert the conditions: x.to\(tl.i32\)"),
+        (tl.cummax, "tl.cummax: 'max'", r"convert the conditions: x.to\(tl.i32\)"),
+    ],
+)
+def test_reductions_of_conditions_are_refused(function, what, hint):
+    @tilews.kernel
+    def kernel(X: tl.Tensor["32", tl.i1]):
+        tl.grid(1)
+        function(tl.load(X))
+
+    message = f"{what} takes numbers, found i1(.|\n)*{hint}"
+    with pytest.raises(tilews.KernelError, match=message):
+        kernel.compile("sm_80")

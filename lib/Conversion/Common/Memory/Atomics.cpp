@@ -86,19 +86,6 @@ LLVM::AtomicBinOp getBinOp(AtomicKind kind, Type type) {
   llvm_unreachable("covered switch");
 }
 
-/// Returns `value` as one of another type with as many bits.
-Value castBits(ImplicitLocOpBuilder &b, Value value, Type type) {
-  if (value.getType() == type)
-    return value;
-  return LLVM::BitcastOp::create(b, type, value);
-}
-
-/// Returns the bits of a number as an integer.
-Value castToBits(ImplicitLocOpBuilder &b, Value value) {
-  unsigned bits = value.getType().getIntOrFloatBitWidth();
-  return castBits(b, value, b.getIntegerType(bits));
-}
-
 /// Emits what one atomic operation does to each of its elements.
 template <typename OpT>
 struct AtomicPattern : TilePattern<OpT> {
@@ -153,11 +140,6 @@ struct AtomicPattern : TilePattern<OpT> {
                               ConversionPatternRewriter &rewriter, EmitFn emit,
                               ElementPlacement placement = {}) const {
     auto fragment = cast<RankedTensorType>(op.getValue().getType());
-    Type element = fragment.getElementType();
-    if (element.isInteger(1) || getElementBits(element) < 16)
-      return op.emitOpError("has elements of ")
-             << element << ", on which GPUs have no atomic updates; expected "
-             << "elements of 16 to 64 bits: convert them, for instance to i32";
     return rewrite(op, adaptor, adaptor.getDest(), fragment, rewriter, emit,
                    std::move(placement));
   }
@@ -173,6 +155,12 @@ struct AtomicPattern : TilePattern<OpT> {
     return this->getTarget().hasOrderedUpdates()
                ? getOrdering(op.getOrder())
                : LLVM::AtomicOrdering::monotonic;
+  }
+  /// Returns `value` with the bits that it has, as another type.
+  static Value castBits(ImplicitLocOpBuilder &b, Value value, Type type) {
+    if (value.getType() == type)
+      return value;
+    return LLVM::BitcastOp::create(b, type, value);
   }
   /// Calls `emit` between the fences that the instruction needs.
   Value emitFenced(ImplicitLocOpBuilder &b, OpT op,
@@ -311,14 +299,15 @@ struct UpdatePattern : AtomicPattern<OpT> {
                                                    registers[v]);
         if (old)
           return old;
-        // LLVM cannot select exchanges of f64 in buffers of AMD's chips.
-        Value value = op.getKind() == AtomicKind::Exchange
-                          ? castToBits(b, registers[v])
-                          : registers[v];
+        Value value = registers[v];
+        // Not all back ends exchange floating point.
+        if (op.getKind() == AtomicKind::Exchange)
+          value = this->castBits(b, value,
+                                 b.getIntegerType(getElementBits(element)));
         old = LLVM::AtomicRMWOp::create(
-            b, getBinOp(op.getKind(), value.getType()), address, value,
+            b, getBinOp(op.getKind(), element), address, value,
             this->getUpdateOrdering(op), this->getScope(op));
-        return castBits(b, old, registers[v].getType());
+        return this->castBits(b, old, registers[v].getType());
       });
     };
     ElementPlacement placement;
@@ -350,12 +339,13 @@ struct AtomicCASPattern : AtomicPattern<AtomicCASOp> {
     LLVM::AtomicOrdering failing = acquires ? LLVM::AtomicOrdering::acquire
                                             : LLVM::AtomicOrdering::monotonic;
     auto emit = [&](ImplicitLocOpBuilder &b, Value address, int64_t v) {
+      Type element = registers[v].getType();
+      Type bits = b.getIntegerType(element.getIntOrFloatBitWidth());
       return emitFenced(b, op, [&] {
         Value pair = LLVM::AtomicCmpXchgOp::create(
-            b, address, castToBits(b, expected[v]), castToBits(b, registers[v]),
-            ordering, failing, getScope(op));
-        return castBits(b, LLVM::ExtractValueOp::create(b, pair, 0),
-                        registers[v].getType());
+            b, address, castBits(b, expected[v], bits),
+            castBits(b, registers[v], bits), ordering, failing, getScope(op));
+        return castBits(b, LLVM::ExtractValueOp::create(b, pair, 0), element);
       });
     };
     return rewriteUpdate(op, adaptor, rewriter, emit);

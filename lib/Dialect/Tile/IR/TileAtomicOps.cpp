@@ -69,6 +69,12 @@ LogicalResult tile::verifyAtomicElement(Operation *op, Type element,
   if (takesIntegers && !element.isInteger())
     return op->emitOpError("'") << stringifyAtomicKind(kind)
                                 << "' takes integers, found " << element;
+  if (kind != AtomicKind::Exchange && !element.isInteger() &&
+      getElementBits(element) < 16)
+    return op->emitOpError("'")
+           << stringifyAtomicKind(kind)
+           << "' takes integers, or floating point of at least 16 bits, found "
+           << element;
   return success();
 }
 

@@ -158,10 +158,9 @@ def _pad(value: Tile, axis: int, descending: bool) -> Tile:
     if dtype.is_float:
         pad = -python_math.inf if descending else python_math.nan
     elif descending:
-        pad = 0 if dtype.is_unsigned or dtype.is_bool else -(1 << (dtype.bits - 1))
+        pad = -(1 << (dtype.bits - 1)) if dtype.has_sign else 0
     else:
-        signed = not dtype.is_unsigned and not dtype.is_bool
-        pad = (1 << (dtype.bits - signed)) - 1
+        pad = (1 << (dtype.bits - dtype.has_sign)) - 1
     shape = [*value.shape]
     shape[axis] = 1 << extent.bit_length()
     if dtype.is_float and dtype.bits <= 8:

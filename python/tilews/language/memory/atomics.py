@@ -46,6 +46,28 @@ def _attributes(
     return attributes
 
 
+def _check_elements(dest: BufferRegion, name: str, what: str) -> BufferRegion:
+    """A region whose elements can be combined one by one.
+
+    Raises:
+        LanguageError: they cannot.
+    """
+    dest = packed.refuse(dest, what)
+    dtype = dest.dtype
+    if dtype.bits < 8:
+        raise LanguageError(
+            f"{what}: elements of {dtype} cannot be updated one by one",
+            "declare the buffer as tl.u8 or wider",
+        )
+    if dtype.is_float and dtype.bits == 8 and name in ("add", "max", "min"):
+        raise LanguageError(
+            f"{what} takes integers, or floating point of at least 16 bits, found "
+            f"{dtype}",
+            "update a buffer of tl.f32, and convert it later",
+        )
+    return dest
+
+
 def _as_operand(value: Any, dest: BufferRegion, what: str) -> Tile:
     """A value as a fragment of the region's shape; one element has no dimensions."""
     value = as_stored(value, dest, what)
@@ -69,7 +91,7 @@ def _update(
 ) -> Tile | Scalar:
     what = what or f"tl.atomic_{name}"
     attributes = _attributes(order, scope, what)
-    dest = packed.refuse(as_region(dest, what), what)
+    dest = _check_elements(as_region(dest, what), name, what)
     fragment = _as_operand(value, dest, what)
     if dest.ragged:
         dest, mask = gathers.bound(dest, fragment.shape, mask, what)
@@ -142,8 +164,8 @@ def atomic_add(
         element. Zero for elements outside of the buffer or whose mask is false.
 
     Raises:
-        LanguageError: the element types differ, `order` or `scope` is none of the
-            above, or `mask` does not fit.
+        LanguageError: the element types differ, elements have less than 8 bits or are
+            fp8, `order` or `scope` is none of the above, or `mask` does not fit.
 
     Example:
         >>> counts = tl.alloc_shared((4,), tl.i32)
@@ -269,7 +291,7 @@ def atomic_exchange(
     scope: Scope | None = None,
     mask: Tile | None = None,
 ) -> Tile | Scalar:
-    """Replaces each element by `value`, as :func:`atomic_add`.
+    """Replaces each element by `value`, as :func:`atomic_add`; also those of fp8.
 
     Without a use of its result it is an atomic store.
 
@@ -356,7 +378,7 @@ def atomic_cas(
     what = "tl.atomic_cas"
     attributes = _attributes(order, scope, what)
     dest = gathers.refuse_indices(as_region(dest, what), what)
-    packed.refuse(dest, what)
+    dest = _check_elements(dest, "cas", what)
     op = tile.AtomicCASOp(
         _as_operand(expected, dest, what).ir,
         _as_operand(value, dest, what).ir,

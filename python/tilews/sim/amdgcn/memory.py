@@ -13,6 +13,8 @@ from .disassembly import MachineError
 #: The distance of buffers, so that an overrun never reaches the next buffer.
 _SPACING = 1 << 33
 _BASE = 0x7F00_0000_0000
+#: The bytes of a word that the end of a buffer may cut, and what bytes past it are.
+_WORD, _PAST_END = 4, 0xA5
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class GlobalMemory:
 
     Accesses need no alignment (LLVM, "unaligned-access-mode").
 
+    The end of a buffer may cut an aligned word of 32 bits: updates of smaller elements
+    load the word, and store it with its other bytes as they were. Those past the end
+    have a value that the simulator chooses, and a store that changes them is an error.
+
     Attributes:
         buffers: those of a launch.
         regions: the addresses and bytes of what stays there for all launches.
@@ -77,7 +83,10 @@ class GlobalMemory:
             raise MachineError(f"access to {int(addresses[0]):#x}, no buffer")
         offsets = (addresses - np.uint64(_BASE + index * _SPACING)).astype(np.int64)
         buffer = self.buffers[index]
-        if offsets.min() < 0 or offsets.max() + size > len(buffer):
+        end = len(buffer)
+        if size == _WORD and not (offsets[offsets + size > end] % _WORD).any():
+            end += -end % _WORD
+        if offsets.min() < 0 or offsets.max() + size > end:
             raise MachineError(
                 f"access to bytes {offsets.min()} to {offsets.max() + size} of "
                 f"buffer {index}, which has {len(buffer)}"
@@ -89,7 +98,13 @@ class GlobalMemory:
         if not len(addresses):
             return np.zeros((0, size), np.uint8)
         buffer, offsets = self._find(addresses, size)
-        return buffer[offsets[:, None] + np.arange(size)]
+        places = offsets[:, None] + np.arange(size)
+        if offsets.max() + size <= len(buffer):
+            return buffer[places]
+        loaded = np.full(places.shape, _PAST_END, np.uint8)
+        inside = places < len(buffer)
+        loaded[inside] = buffer[places[inside]]
+        return loaded
 
     def store(self, addresses: np.ndarray, data: np.ndarray) -> None:
         if not len(addresses):
@@ -97,7 +112,14 @@ class GlobalMemory:
         buffer, offsets = self._find(addresses, data.shape[1])
         if not buffer.flags.writeable:
             raise MachineError("store to a read-only array")
-        buffer[offsets[:, None] + np.arange(data.shape[1])] = data
+        places = offsets[:, None] + np.arange(data.shape[1])
+        inside = places < len(buffer)
+        if (data[~inside] != _PAST_END).any():
+            raise MachineError(
+                f"store to bytes {len(buffer)} to {places.max() + 1} of a buffer that "
+                f"has {len(buffer)}"
+            )
+        buffer[places[inside]] = data[inside]
 
     def copy(self) -> list[np.ndarray]:
         """What the memory holds that can change."""

@@ -25,15 +25,3 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
-
-// -----
-
-gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  gpu.func @bytes(%C: memref<?xi8>) kernel attributes {tile.threads = 128 : i32} {
-    %one = arith.constant dense<1> : tensor<i8>
-    // expected-error @below {{failed to legalize operation 'tile.atomic_rmw'}}
-    // expected-error @below {{'tile.atomic_rmw' op has elements of 'i8', on which GPUs have no atomic updates; expected elements of 16 to 64 bits: convert them, for instance to i32}}
-    tile.atomic_rmw <add> %one to %C[0] : tensor<i8> to memref<?xi8>
-    gpu.return
-  }
-}

@@ -57,6 +57,29 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
+// Bits of fp8 would be combined as integers. --tile-widen-small-floats comes first.
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @reduce_fp8(%x: memref<512xf8E4M3FN>) kernel {
+    %t = tile.load %x[0] : memref<512xf8E4M3FN> -> tensor<512xf8E4M3FN, #tile.fragment<thread = (128):(4*d0), value = (4):(1*d0)>>
+    // expected-error @below {{failed to legalize operation 'tile.reduce'}}
+    %s = tile.reduce <min> %t {axis = 0 : i64} : tensor<512xf8E4M3FN, #tile.fragment<thread = (128):(4*d0), value = (4):(1*d0)>> -> tensor<f8E4M3FN, #tile.fragment<thread = (128):(0), value = (4):(0)>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @scan_fp8(%x: memref<512xf8E4M3FN>) kernel {
+    %t = tile.load %x[0] : memref<512xf8E4M3FN> -> tensor<512xf8E4M3FN, #tile.fragment<thread = (128):(4*d0), value = (4):(1*d0)>>
+    // expected-error @below {{failed to legalize operation 'tile.scan'}}
+    %s = tile.scan <sum> %t {axis = 0 : i64} : tensor<512xf8E4M3FN, #tile.fragment<thread = (128):(4*d0), value = (4):(1*d0)>>
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
   gpu.func @fp8(%x: memref<512xf32>) kernel {
     %t = tile.load %x[0] : memref<512xf32> -> tensor<512xf32, #tile.fragment<thread = (128):(4*d0), value = (4):(1*d0)>>

@@ -52,6 +52,17 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
+  gpu.func @fp8(%c: memref<8xf8E5M2>, %t: tensor<8xf8E5M2>) kernel {
+    tile.atomic_rmw <exchange> %t to %c : tensor<8xf8E5M2> to memref<8xf8E5M2>
+    // expected-error @+1 {{'add' takes integers, or floating point of at least 16 bits, found 'f8E5M2'}}
+    tile.atomic_rmw <add> %t to %c : tensor<8xf8E5M2> to memref<8xf8E5M2>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
   gpu.func @bits(%c: memref<8xi4>) kernel {
     // expected-error @+1 {{cannot load single elements of 'i4', expected at least 8 bits}}
     %0 = tile.atomic_load %c : memref<8xi4> -> tensor<8xi4>

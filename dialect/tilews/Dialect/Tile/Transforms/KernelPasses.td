@@ -207,6 +207,32 @@ def RasterizeBlocksPass : Pass<"tile-rasterize-blocks"> {
                            "::mlir::gpu::GPUDialect"];
 }
 
+def WidenSmallFloatsPass : Pass<"tile-widen-small-floats"> {
+  let summary = "compute with fp8 and smaller types in f32";
+  let description = [{
+    Extends the operands of operations of `arith` and `math`, of `tile.reduce`
+    and of `tile.scan` from floating point of at most 8 bits to f32, and rounds
+    their results. GPUs only convert these types. Operations that move elements
+    stay as they are.
+
+    ```mlir
+    %m = tile.reduce <max> %x {axis = 0 : i64} : tensor<64xf8E4M3FN> -> tensor<f8E4M3FN>
+    ```
+
+    becomes
+
+    ```mlir
+    %0 = arith.extf %x fastmath<contract> : tensor<64xf8E4M3FN> to tensor<64xf32>
+    %1 = tile.reduce <max> %0 {axis = 0 : i64} : tensor<64xf32> -> tensor<f32>
+    %m = arith.truncf %1 fastmath<contract> : tensor<f32> to tensor<f8E4M3FN>
+    ```
+
+    A sum in its place is rounded without `contract`, so that no later
+    folder drops the rounding. The pass runs on any operation.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def AnnotateInstructionsPass : Pass<"tile-annotate-instructions"> {
   let summary = "choose the instruction of each copy and matmul";
   let description = [{

@@ -46,6 +46,10 @@ mlir::LogicalResult streamK(mlir::RewriterBase &rewriter,
 /// and removes the attribute.
 void rasterizeBlocks(mlir::RewriterBase &rewriter, mlir::gpu::GPUFuncOp kernel);
 
+/// Lets operations in `root` that compute with floating point of at most 8 bits
+/// compute in f32, and round their results.
+void widenSmallFloats(mlir::RewriterBase &rewriter, mlir::Operation *root);
+
 /// Gives the operations of the kernel's loops with `tile.num_stages` a stage
 /// and an order. A loop that cannot be pipelined stays as it is, with a remark.
 /// Fails with an error if stages and orders that are there already break a
