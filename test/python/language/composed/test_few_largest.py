@@ -54,7 +54,9 @@ def test_values_and_places(dtype, shape, k, axis, target):
 
     @tilews.kernel(threads=64)
     def kernel(
-        X: tl.Tensor["M, N"], V: tl.Tensor[text], I: tl.Tensor[text, tl.i32]  # noqa: E741
+        X: tl.Tensor["M, N"],
+        V: tl.Tensor[text],
+        I: tl.Tensor[text, tl.i32],  # noqa: E741
     ):
         tl.grid(1)
         V[0, 0], I[0, 0] = tl.topk(tl.load(X[0, 0], (rows, columns)), k, axis)
