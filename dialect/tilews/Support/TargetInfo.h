@@ -52,6 +52,8 @@ struct TargetInfo {
   }
   bool hasTma() const { return isNVIDIA() && arch >= 90; }
   bool hasWgmma() const { return isNVIDIA() && arch == 90 && archSpecific; }
+  /// Returns whether an instruction multiplies and adds bf16 and rounds once.
+  bool hasBf16Fma() const { return isNVIDIA() && arch >= 80; }
   bool hasMfma() const {
     return isAMD() &&
            (arch == 0x908 || arch == 0x90a || arch == 0x942 || arch == 0x950);

@@ -11,9 +11,9 @@
 // which the other logarithms differ by a factor.
 //
 // Files beside this one have the expansions by family: exponentials,
-// logarithms, sines and cosines, powers, remainders. Others are upstream's
-// patterns: identities, or polynomials. What remains of f64 without an
-// instruction is an error.
+// logarithms, sines and cosines, powers, remainders, multiply-adds. Others are
+// upstream's patterns: identities, or polynomials. What remains of f64 without
+// an instruction is an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -148,6 +148,8 @@ struct ExpandMathPass : tilews::impl::ExpandMathPassBase<ExpandMathPass> {
     populatePowerPatterns(patterns);
     populateIntegerPowerPatterns(patterns);
     populateRemainderPatterns(patterns);
+    if (!target->hasBf16Fma())
+      populateNarrowFmaPatterns(patterns);
     patterns.add<WidenPattern>(context);
     // LLVM's own code for exp2 scales small arguments and results by three more
     // instructions.

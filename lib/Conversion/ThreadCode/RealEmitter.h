@@ -81,6 +81,8 @@ void populateLogarithmPatterns(mlir::RewritePatternSet &patterns);
 void populatePowerPatterns(mlir::RewritePatternSet &patterns);
 /// Powers of integers.
 void populateIntegerPowerPatterns(mlir::RewritePatternSet &patterns);
+/// Multiply-adds of bf16 where no instruction rounds them once.
+void populateNarrowFmaPatterns(mlir::RewritePatternSet &patterns);
 /// Remainders of f16, bf16, f32 and f64.
 void populateRemainderPatterns(mlir::RewritePatternSet &patterns);
 

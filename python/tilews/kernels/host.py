@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import struct
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +21,12 @@ from ..errors import LanguageError
 from ..language.types import FNUZ, DType, bf16, dtype_of_array, f16, f32
 from ..runtime import LaunchError, device_target
 from ..runtime.arrays import is_on_host
+from ..runtime.scalars import float_bits, read_integer
+from ..runtime.schema import show
 
+#: The smallest number of f32 above 0, and the numbers that are above 0 and finite.
+ABOVE_0 = 2.0**-149
+POSITIVE = (ABOVE_0, float(np.finfo(np.float32).max))
 #: The types that most operations on rows take.
 FLOATS = (f16, bf16, f32)
 
@@ -50,6 +56,9 @@ def check_type(function: str, name: str, dtype: Any, allowed: Sequence[DType]) -
         LaunchError: it is another one.
     """
     names = ", ".join(map(str, allowed))
+    if isinstance(dtype, str):
+        expected = f"'{name}': expected one of {names} of tilews.language"
+        raise fail(function, f"{expected}, found the text {dtype!r}")
     try:
         found = element_type(dtype)
     except (LanguageError, TypeError) as error:
@@ -129,14 +138,53 @@ def _is_row_major(array: Any) -> bool:
     return flags is None or bool(flags.c_contiguous)
 
 
-def check_range(
-    function: str, name: str, value: float, low: float, high: float
-) -> None:
-    """Raises a LaunchError unless a number is at least `low` and at most `high`."""
-    if not low <= value <= high:
-        raise fail(
-            function, f"'{name}': expected a number from {low} to {high}, found {value}"
-        )
+def check_number(
+    function: str,
+    name: str,
+    value: Any,
+    allowed: tuple[float, float] | None = None,
+) -> float:
+    """A number, rounded to f32 as kernels take it.
+
+    Args:
+        function: the name of the operation, for errors.
+        name: the name of the argument.
+        value: the argument.
+        allowed: the least and the largest number; all numbers if not given. The least
+            number :data:`ABOVE_0` also excludes numbers that f32 rounds to 0.
+
+    Raises:
+        LaunchError: it is no number, or one that f32 does not hold or is not allowed.
+    """
+    expected = "a number"
+    if allowed is not None:
+        low, high = allowed
+        expected += f" from {low} to {high}" if low != ABOVE_0 else " above 0 in f32"
+    try:
+        (number,) = struct.unpack("<f", struct.pack("<I", float_bits(value, "f32")))
+        if allowed is None or low <= number <= high:
+            return float(number)
+    except TypeError:
+        pass
+    except OverflowError:
+        expected += " that f32 holds" if allowed is None else ""
+    raise fail(function, f"'{name}': expected {expected}, found {show(value)}")
+
+
+def check_integer(
+    function: str, name: str, value: Any, low: int, high: int | None = None
+) -> int:
+    """An integer of at least `low`, and at most `high` if that is given.
+
+    Raises:
+        LaunchError: it is none.
+    """
+    number = read_integer(value)
+    if number is None or number < low or (high is not None and number > high):
+        expected = f"{low} or more" if high is None else f"from {low} to {high}"
+        text = f"'{name}': expected an integer, {expected}, found {show(value)}"
+        raise fail(function, text)
+    return number
 
 
 def as_rows(array: Any) -> Any:
@@ -158,10 +206,15 @@ def result(
         dtype: of its elements.
 
     Raises:
-        LaunchError: `out` does not fit, or the library of `like` is unknown.
+        LaunchError: `out` does not fit or is read-only, or the library of `like` is
+            unknown.
     """
     if out is not None:
         check_array(function, "out", out, shape, (dtype,))
+        if not getattr(getattr(out, "flags", None), "writeable", True):
+            raise fail(
+                function, "'out': expected an array to write, found a read-only one"
+            )
         return out
     library = type(like).__module__.partition(".")[0]
     shape = tuple(shape)

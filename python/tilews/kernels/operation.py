@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
@@ -10,6 +11,10 @@ from .._launch import CallPlan, HotCall
 from .._support.call_recorder import MAX_ARGUMENTS, current_recorder, recording
 from ..call_plans import STREAM, TENSOR_OR_CONSTANT, CallForm
 from ..dispatch import Kernel
+from ..runtime import LaunchError
+
+#: What an operation passes on to the call of its kernel.
+_LAUNCH_OPTIONS = ("stream", "target", "run")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,6 +35,7 @@ class Operation(HotCall, Generic[P, R]):
         functools.update_wrapper(self, function)
         self._function = function
         self._changing = changing
+        self._known = {*inspect.signature(function).parameters, *_LAUNCH_OPTIONS}
         self.kernel = kernel
 
     if TYPE_CHECKING:
@@ -39,6 +45,13 @@ class Operation(HotCall, Generic[P, R]):
     def _call_anew(
         self, *args: P.args, **kwargs: P.kwargs
     ) -> tuple[R, CallPlan | None]:
+        for name in kwargs:
+            if name not in self._known:
+                options = ", ".join(map(repr, _LAUNCH_OPTIONS))
+                raise LaunchError(
+                    f"{self.__name__}: unknown argument '{name}'; of a launch it takes "
+                    f"{options}"
+                )
         if self._changing or current_recorder():
             return self._function(*args, **kwargs), None
         with recording() as recorder:

@@ -20,7 +20,7 @@ from .arithmetic import (
     number,
     unify,
 )
-from .types import f32, i1
+from .types import bf16, f16, f32, i1
 from .values import Scalar, Tile, Value, describe, wrap
 
 
@@ -129,6 +129,9 @@ def sigmoid(value: Any) -> Any:
         >>> tl.sigmoid(1.0)
         0.73106
     """
+    if isinstance(value, (Tile, Scalar)) and value.dtype in (f16, bf16):
+        # In f16, 1 + exp(-x) would be infinite below x = -11.1.
+        return sigmoid(value.to(f32)).to(value.dtype)
     return 1.0 / (1.0 + exp(-value))
 
 

@@ -68,14 +68,9 @@ def read_integer(value: Any) -> int | None:
 
 def _pack_float(dtype: str) -> Callable[[Any, str], int]:
     def pack(value: Any, name: str) -> int:
-        # float() also reads texts.
-        if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
-            raise LaunchError(
-                f"argument '{name}': expected a number, found {show(value)}"
-            )
         try:
-            return _float_bits(_as_float(value), dtype)
-        except (TypeError, ValueError):
+            return float_bits(value, dtype)
+        except TypeError:
             raise LaunchError(
                 f"argument '{name}': expected a number, found {show(value)}"
             ) from None
@@ -88,16 +83,32 @@ def _pack_float(dtype: str) -> Callable[[Any, str], int]:
     return pack
 
 
+def float_bits(value: Any, dtype: str) -> int:
+    """The bits of a real number that is rounded to a type of floating point.
+
+    Raises:
+        TypeError: it is no number.
+        OverflowError: the type does not hold it.
+    """
+    return _round(_as_float(value), dtype)
+
+
 def _as_float(value: Any) -> float:
     """A real number as one of Python.
 
     Raises:
-        TypeError, ValueError: it is none; numpy would drop an imaginary part.
+        TypeError: it is none; numpy would drop an imaginary part.
         OverflowError: it becomes infinite, as a long double may.
     """
+    # float() also reads texts.
+    if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        raise TypeError
     if getattr(getattr(value, "dtype", None), "kind", None) == "c":
         raise TypeError
-    number = float(value)
+    try:
+        number = float(value)
+    except ValueError as error:
+        raise TypeError from error
     if math.isinf(number) and value != number:
         raise OverflowError
     return number
@@ -126,7 +137,7 @@ def numpy_float(dtype: str) -> Any:
     return numpy.dtype(types[dtype])
 
 
-def _float_bits(number: float, dtype: str) -> int:
+def _round(number: float, dtype: str) -> int:
     """The bits of a number that is rounded to a type.
 
     Raises:

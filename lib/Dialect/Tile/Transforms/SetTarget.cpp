@@ -10,6 +10,10 @@
 // `#rocdl.target`. All other passes find it there with `TargetInfo::get`.
 // Without an option the pass checks the target that is there already.
 //
+// This is the first pass of the pipelines. So it also refuses loops whose
+// constant bounds are too far apart: canonicalization would take them for
+// loops without an iteration.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
@@ -17,6 +21,8 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -32,6 +38,30 @@ using namespace tilews;
 
 ALWAYS_ENABLED_STATISTIC(numSet, "Operations given a target");
 
+/// Fails if the difference of a loop's constant bounds overflows their type.
+/// Upstream computes the number of iterations from it: a loop from -2^63 to 3
+/// would have none.
+static LogicalResult checkLoops(Operation *root) {
+  WalkResult result = root->walk([](scf::ForOp loop) {
+    APInt lower, upper;
+    if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
+        !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)))
+      return WalkResult::advance();
+    bool overflow = false;
+    if (upper.sgt(lower))
+      (void)upper.ssub_ov(lower, overflow);
+    if (!overflow)
+      return WalkResult::advance();
+    loop.emitError("loop from ")
+        << lower.getSExtValue() << " to " << upper.getSExtValue()
+        << ": expected bounds whose difference is less than 2^"
+        << lower.getBitWidth() - 1
+        << "; count the iterations from 0, and compute the number from that";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct SetTargetPass : tile::impl::SetTargetPassBase<SetTargetPass> {
   using Base::Base;
@@ -39,7 +69,7 @@ struct SetTargetPass : tile::impl::SetTargetPassBase<SetTargetPass> {
     LogicalResult result = chip.empty()
                                ? LogicalResult(TargetInfo::get(getOperation()))
                                : TargetInfo::set(getOperation(), chip);
-    if (failed(result))
+    if (failed(result) || failed(checkLoops(getOperation())))
       return signalPassFailure();
     LDBG() << (chip.empty() ? "keeps the target" : "sets the target ") << chip;
     numSet += !chip.empty();

@@ -8,12 +8,12 @@ import tilews
 import tilews.language as tl
 
 from ..._support.chips import find_chip
-from ..host import check_array, fail, result
+from ..host import check_array, check_integer, fail, result
 from ..operation import operation
 from ..scratch import can_allocate
 from .forward import AttentionTile, attention_tile
 from .online_softmax import weigh
-from .paged_cache import copy_tokens, find_pages
+from .paged_cache import copy_tokens, find_pages, sequence_length
 from .score_options import check_options, launch_target, score_factors
 from .sequence_parts import (
     add_states,
@@ -109,7 +109,7 @@ def decode_tiles(
     y, z, part = tl.grid(G * B, blocks, parts)
     g, b, first_row = tl.i32(y % G), tl.i32(y // G), tl.i32(z * ROWS)
     extents = (queries, shared_by * tl.i32(G), shared_by)
-    length = tl.load(Lengths[b])
+    length = sequence_length(K, Table, Lengths, b)
     Qs, Ks, Vs = (tl.alloc_shared((n, D), Q.dtype) for n in (ROWS, KEYS, KEYS))
     places = row_places(first_row, ROWS, (b, g), extents)
     tl.copy(Q[places[0], 0:D], Qs)
@@ -173,7 +173,9 @@ class Cache:
         return length if self.table is None else length * int(self.table.shape[1])
 
 
-def check_decode(q: Any, cache: Cache, window: int | None) -> tl.DType:
+def check_decode(
+    q: Any, cache: Cache, window: int | None, longest: int | None
+) -> tl.DType:
     """Checks the arrays of :func:`decode_attention`, and returns the element type.
 
     Raises:
@@ -190,8 +192,9 @@ def check_decode(q: Any, cache: Cache, window: int | None) -> tl.DType:
         check_array(name, "table", cache.table, (batches, "pages"), (tl.i32,))
     if cache.table is not None and cache.k.shape[1] == 0:
         raise fail(name, "'k': expected at least one token in a page, found none")
-    if window is not None and window < 1:
-        raise fail(name, f"'window': expected 1 or more, found {window}")
+    for label, number in (("window", window), ("longest", longest)):
+        if number is not None:
+            check_integer(name, label, number, int(label == "window"))
     return dtype
 
 
@@ -227,7 +230,8 @@ def decode_attention(
         k: (B, N, G, D); with `table` (pages, N, G, D), N tokens in a page. G divides H.
             The keys of the last S tokens are there already.
         v: like k.
-        lengths: (B) of i32: the number of tokens of each sequence, with the last S.
+        lengths: (B) of i32: the number of tokens of each sequence, with the last S. One
+            beyond the room of the cache counts as that room.
         table: (B, W) of i32: the pages of each sequence, in its order. Those that its
             length does not reach may be any.
         window: how many keys a query sees at most, its own included.
@@ -256,7 +260,7 @@ def decode_attention(
     """
     name = "decode_attention"
     cache = Cache(k, v, table, lengths)
-    dtype = check_decode(q, cache, window)
+    dtype = check_decode(q, cache, window, longest)
     batches, queries, heads, depth = q.shape
     check_options(name, (heads, k.shape[2]), depth, scale, soft_cap, sinks)
     y = result(name, out, q, q.shape, dtype)

@@ -8,7 +8,7 @@ import tilews
 import tilews.language as tl
 
 from ..._support.chips import find_chip
-from ..host import check_array, fail, result
+from ..host import check_array, check_integer, fail, result
 from ..operation import operation
 from .online_softmax import log_sum, weigh, weighted_mean
 from .score_options import LOG2_E, LOWEST, check_options, launch_target, score_factors
@@ -180,6 +180,7 @@ def check_attention(
     k: Any,
     v: Any,
     window: tuple[bool, int | None],
+    longest: int | None,
     starts: tuple[Any, Any],
 ) -> tl.DType:
     """Checks the arrays of :func:`attention`, and returns the element type.
@@ -196,8 +197,12 @@ def check_attention(
     check_array(name, "k", k, kind, (dtype,))
     check_array(name, "v", v, k.shape, (dtype,))
     causal, width = window
-    if width is not None and (not causal or width < 1):
-        raise fail(name, f"'window': expected 1 or more, and causal, found {width}")
+    if width is not None:
+        check_integer(name, "window", width, 1)
+        if not causal:
+            raise fail(name, "'window': expected causal=True with a window")
+    if longest is not None:
+        check_integer(name, "longest", longest, 0)
     if is_varlen:
         check_array(name, "query_starts", starts[0], ("sequences + 1",), (tl.i32,))
         check_array(name, "key_starts", starts[1], starts[0].shape, (tl.i32,))
@@ -268,7 +273,7 @@ def attention(
     is_varlen = query_starts is not None
     key_starts = query_starts if key_starts is None else key_starts
     starts, span = (query_starts, key_starts), (causal, window)
-    dtype = check_attention(q, k, v, span, starts)
+    dtype = check_attention(q, k, v, span, longest, starts)
     *outer, length, heads, depth = q.shape
     check_options(name, (heads, k.shape[-2]), depth, scale, soft_cap, sinks)
     y = result(name, out, q, q.shape, dtype)

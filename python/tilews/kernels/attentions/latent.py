@@ -7,12 +7,12 @@ import tilews
 import tilews.language as tl
 
 from ..._support.chips import find_chip
-from ..host import check_array, fail, result
+from ..host import check_array, check_integer, fail, result
 from ..operation import operation
 from ..scratch import can_allocate
 from .forward import AttentionTile
 from .online_softmax import weigh
-from .paged_cache import copy_tokens, find_pages
+from .paged_cache import copy_tokens, find_pages, sequence_length
 from .score_options import check_options, launch_target, score_factors
 from .sequence_parts import (
     add_states,
@@ -50,9 +50,12 @@ def copy_latents(
 
 
 @tilews.func
-def row_count(Lengths: Any, Ids: Any, sequence: Any) -> Any:
+def row_count(cache: Any, Lengths: Any, sequence: Any) -> Any:
     """How many rows of the cache a sequence has, or are listed for its query."""
-    return tl.i32(Ids.shape[1]) if Lengths is None else tl.load(Lengths[sequence])
+    Cache, Table, Ids = cache
+    if Lengths is None:
+        return tl.i32(Ids.shape[1])
+    return sequence_length(Cache, Table, Lengths, sequence)
 
 
 @tilews.func
@@ -125,12 +128,13 @@ def latent_tiles(
     places = row_places(first_row, ROWS, (tl.i32(b), 0), extents)[0]
     tl.copy(Q[places, 0:RANK], query_tiles[0])
     tl.copy(Q[places, RANK : RANK + ROPE], query_tiles[1])
-    length = row_count(Lengths, Ids, b)
+    cache = (Cache, Table, Ids)
+    length = row_count(cache, Lengths, b)
     row = tl.arange(ROWS) + first_row
     ends = row // heads + (length - queries + 1)  # A row sees the keys before it.
     tiles = tl.cdiv(length, KEYS)
     own = (tiles * part // parts, tiles * (part + 1) // parts)
-    cache, shared = (Cache, Table, Ids), (query_tiles, key_tiles, Weights)
+    shared = (query_tiles, key_tiles, Weights)
     state = first_state(None, row, part, RANK)
     scores_of = (length, ends, scale, STAGES)
     state = attend_latents(cache, shared, b, own, state, scores_of)
@@ -178,7 +182,7 @@ def check_latents(
     lengths, table, ids = rows
     dtype = check_array(name, "q", q, ("B", "S", "H", "W"), (tl.f16, tl.bf16))
     batches, queries, _, width = q.shape
-    if rank % 64 or not 0 < rank <= _MOST_RANK:
+    if rank % 64:
         expected = f"'rank': expected a multiple of 64 up to {_MOST_RANK}"
         raise fail(name, f"{expected}, found {rank}")
     if (width - rank) % 16 or not 0 < width - rank <= _MOST_ROPE:
@@ -234,7 +238,8 @@ def mla_decode(
         cache: (B, N, rank + R); with `table` or `ids` (pages, N, rank + R), N tokens in
             a page. The rows of the last S tokens are there already.
         lengths: (B) of i32: the number of tokens of each sequence, with the last S. A
-            query sees its own token and those before it.
+            query sees its own token and those before it. A length beyond the room of
+            the cache counts as that room.
         table: (B, W) of i32: the pages of each sequence, in its order.
         ids: (B, S, K) of i32, in place of `lengths`: the rows that each query sees,
             as ``page * N + token``; negative ones are none.
@@ -264,6 +269,9 @@ def mla_decode(
         assert (kernels.mla_decode(q, cache, ids=ids, rank=64) == 6.5).all()
     """
     name = "mla_decode"
+    check_integer(name, "rank", rank, 64, _MOST_RANK)
+    if longest is not None:
+        check_integer(name, "longest", longest, 0)
     dtype = check_latents(q, cache, (lengths, table, ids), rank)
     batches, queries, heads, width = q.shape
     check_options(name, (1, 1), 16, scale, None, None)

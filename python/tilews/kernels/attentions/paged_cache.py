@@ -11,6 +11,13 @@ _SMALLEST_PAGE = 8
 
 
 @tilews.func
+def sequence_length(K: Any, Table: Any, Lengths: Any, b: Any) -> Any:
+    """The tokens of a sequence, at most those that the cache has room for."""
+    capacity = tl.i64(K.shape[1]) * (1 if Table is None else Table.shape[1])
+    return tl.i32(tl.minimum(tl.i64(tl.load(Lengths[b])), capacity))
+
+
+@tilews.func
 def find_pages(X: Any, Table: Any, b: Any, first: Any, length: Any, TOKENS: Any) -> Any:
     """The pages of a tile of tokens of a sequence, of which `first` is below `length`.
 

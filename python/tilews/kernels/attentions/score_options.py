@@ -7,7 +7,7 @@ import tilews.language as tl
 
 from ...runtime import device_target
 from ...runtime.arrays import is_on_host
-from ..host import check_array, fail
+from ..host import POSITIVE, check_array, check_number, fail
 
 LOG2_E = 1 / math.log(2)
 #: The highest score before all others. It is finite, so that differences are numbers.
@@ -39,8 +39,8 @@ def check_options(
         expected = f"'k': expected a number of heads that divides {heads[0]}"
         raise fail(name, f"{expected}, found {heads[1]}")
     for label, number in (("scale", scale), ("soft_cap", soft_cap)):
-        if number is not None and not 0 < number < math.inf:
-            raise fail(name, f"'{label}': expected a number above 0, found {number}")
+        if number is not None:
+            check_number(name, label, number, POSITIVE)
     if sinks is not None:
         check_array(name, "sinks", sinks, (heads[0],), (tl.f32,))
 
@@ -50,9 +50,10 @@ def score_factors(
 ) -> tuple[float, float]:
     """The factor of scores that makes them powers of two, and that of the argument of
     the hyperbolic tangent if there is a soft cap."""
-    scale = depth**-0.5 if scale is None else scale
+    scale = depth**-0.5 if scale is None else float(scale)
     if soft_cap is None:
         return scale * LOG2_E, scale
+    soft_cap = float(soft_cap)
     return soft_cap * LOG2_E, scale / soft_cap
 
 

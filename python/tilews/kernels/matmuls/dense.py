@@ -8,7 +8,7 @@ import tilews
 import tilews.language as tl
 
 from ...runtime.arrays import is_on_host
-from ..host import FLOATS, check_array, check_type, fail, result
+from ..host import FLOATS, check_array, check_number, check_type, fail, result
 from ..operation import operation
 from ..rows.gated import find_activation
 from ..scratch import allocate, can_allocate, is_last_part, take_tickets
@@ -311,6 +311,7 @@ def matmul(
     function = None if activation is None else find_activation(name, activation)
     finish = read_epilogue(name, both, bias, residual, scale_a, scale_b)
     has_epilogue = any(part is not None for part in (*finish, function))
+    scale = check_number(name, "scale", scale)
     if not dtype.is_float and (scale != 1 or has_epilogue):
         raise fail(name, "a result of i32 has no epilogue; pass out_dtype=tl.f32")
     if 0 not in y.shape:
@@ -319,7 +320,7 @@ def matmul(
             "TRANSPOSE_B": transpose_b,
             "TF32": allow_tf32 and kind == tl.f32,
         }
-        launch_matmul(both, (finish, y, float(scale), function), options, launch)
+        launch_matmul(both, (finish, y, scale, function), options, launch)
     return y
 
 

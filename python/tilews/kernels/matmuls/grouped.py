@@ -7,7 +7,7 @@ import tilews
 import tilews.language as tl
 
 from ...runtime.arrays import is_on_host
-from ..host import check_array, fail, result
+from ..host import check_array, check_number, fail, result
 from ..operation import operation
 from ..rows.gated import find_activation
 from .dense import OPERANDS, is_direct, result_type
@@ -209,6 +209,7 @@ def grouped_matmul(
     name = "grouped_matmul"
     kind = check_groups(a, b, starts, (rows, row_scales), transpose_b)
     dtype = result_type(name, kind, out_dtype)
+    scale = check_number(name, "scale", scale)
     if not dtype.is_float and (scale != 1 or row_scales is not None):
         raise fail(name, "a result of i32 has no scales; pass out_dtype=tl.f32")
     groups, columns = b.shape[0], b.shape[1 if transpose_b else 2]
@@ -234,7 +235,7 @@ def grouped_matmul(
             rows,
             row_scales,
             y,
-            float(scale),
+            scale,
             tile_count(tiling, m, groups),
             BM=tiling.bm,
             BN=tiling.bn if function is None else tiling.bn // 2,

@@ -6,7 +6,7 @@ from typing import Any
 import tilews
 import tilews.language as tl
 
-from ..host import FLOATS, as_rows, check_array, check_range, result
+from ..host import FLOATS, as_rows, check_array, check_number, result
 from ..operation import operation
 from .tiles import PIECE, row_tile
 
@@ -83,7 +83,7 @@ def cross_entropy(
     check_array(name, "logits", logits, ("...", "N"), FLOATS)
     *outer, columns = logits.shape
     check_array(name, "targets", targets, outer, (tl.i32, tl.i64))
-    check_range(name, "label_smoothing", label_smoothing, 0, 1)
+    smoothing = check_number(name, "label_smoothing", label_smoothing, (0, 1))
     losses = result(name, out, logits, outer, tl.f32)
     if 0 in logits.shape:
         return losses
@@ -93,7 +93,7 @@ def cross_entropy(
         targets.reshape(-1),
         losses.reshape(-1),
         ignore_index,
-        float(label_smoothing),
+        smoothing,
         ROWS=tile.rows,
         COLUMNS=tile.columns,
         threads=tile.threads,

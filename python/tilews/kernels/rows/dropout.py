@@ -6,7 +6,7 @@ from typing import Any
 import tilews
 import tilews.language as tl
 
-from ..host import FLOATS, check_array, check_range, result
+from ..host import FLOATS, check_array, check_number, result
 from ..operation import operation
 
 
@@ -57,7 +57,7 @@ def dropout(x: Any, p: float, seed: int, *, out: Any = None, **launch: Any) -> A
         assert abs((y == 0).mean() - 0.25) < 0.02 and np.allclose(y.max(), 1 / 0.75)
     """
     dtype = check_array("dropout", "x", x, ("...",), FLOATS)
-    check_range("dropout", "p", p, 0, 1)
+    p = check_number("dropout", "p", p, (0, 1))
     y = result("dropout", out, x, x.shape, dtype)
     if 0 not in x.shape:
         size = math.prod(x.shape)

@@ -9,6 +9,7 @@ from ..host import (
     FLOATS,
     as_rows,
     check_array,
+    check_integer,
     check_type,
     fail,
     fp8_type,
@@ -87,7 +88,15 @@ def cast_to_fp8(
     if group is None:
         tile = whole_row_tile(name, columns)
         group, groups = tile.columns, 1
-    elif group in (32, 64, 128, 256, 512, 1024, 2048):
+    elif check_integer(name, "group", group, 32, 2048) in (
+        32,
+        64,
+        128,
+        256,
+        512,
+        1024,
+        2048,
+    ):
         tile = RowTile(max(1, 16 * 128 // group), group, 128)
         groups = -(-columns // group)
     else:

@@ -6,7 +6,7 @@ from typing import Any
 import tilews
 import tilews.language as tl
 
-from ..host import FLOATS, as_rows, check_array, fail, result
+from ..host import FLOATS, as_rows, check_array, check_integer, fail, result
 from ..operation import operation
 from .tiles import PIECE, row_tile
 
@@ -139,12 +139,7 @@ def top_k(
     """
     dtype = check_array("top_k", "x", x, ("...", "N"), FLOATS)
     *outer, columns = x.shape
-    if not 1 <= k <= min(columns, 1024):
-        most = min(columns, 1024)
-        raise fail(
-            "top_k",
-            f"'k': expected 1 to {most} for rows of {columns} elements, found {k}",
-        )
+    k = check_integer("top_k", "k", k, 1, min(columns, 1024))
     values = result("top_k", values, x, (*outer, k), dtype)
     places = result("top_k", places, x, (*outer, k), tl.i32)
     if 0 not in x.shape:

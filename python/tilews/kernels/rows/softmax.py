@@ -6,7 +6,7 @@ from typing import Any
 import tilews
 import tilews.language as tl
 
-from ..host import FLOATS, as_rows, check_array, result
+from ..host import FLOATS, POSITIVE, as_rows, check_array, check_number, result
 from ..operation import operation
 from .tiles import row_tile
 
@@ -68,6 +68,7 @@ def softmax(x: Any, *, scale: float = 1.0, out: Any = None, **launch: Any) -> An
         assert np.allclose(y[1], 1 / 3) and np.allclose(y.sum(axis=1), 1)
     """
     dtype = check_array("softmax", "x", x, ("...", "N"), FLOATS)
+    factor = check_number("softmax", "scale", scale, POSITIVE)
     y = result("softmax", out, x, x.shape, dtype)
     if 0 in x.shape:
         return y
@@ -75,7 +76,7 @@ def softmax(x: Any, *, scale: float = 1.0, out: Any = None, **launch: Any) -> An
     softmax_rows(
         as_rows(x),
         as_rows(y),
-        float(scale),
+        factor,
         ROWS=tile.rows,
         COLUMNS=tile.columns,
         WHOLE=x.shape[-1] <= tile.columns,

@@ -64,6 +64,17 @@ def multiply_add(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return np.array(list(map(_fma, a.tolist(), b.tolist(), c.tolist())))
 
 
+def _flush(value: np.ndarray) -> np.ndarray:
+    """Zeros instead of denormal numbers."""
+    is_tiny = np.abs(value) < np.finfo(value.dtype).smallest_normal
+    return np.where(is_tiny, np.copysign(value.dtype.type(0), value), value)
+
+
+def multiply_and_add(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """`a * b + c`, rounded twice and without denormal numbers ("V_MAD_F32")."""
+    return _flush(_flush(_flush(a) * _flush(b)) + _flush(c))
+
+
 #: For each type: the difference of exponents from which a quotient is large, the power
 #: of two for the scale, and the largest exponent of a small numerator.
 _SCALES = {np.dtype(np.float32): (96, 64, 23), np.dtype(np.float64): (768, 128, 53)}

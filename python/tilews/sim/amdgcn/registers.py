@@ -196,7 +196,8 @@ def read_scalar(operand: Operand, kind: str = "u32") -> Callable[[Wave], int]:
     return lambda wave: wave.s[first]
 
 
-def _modify(value: np.ndarray, operand: Operand) -> np.ndarray:
+def apply_signs(value: np.ndarray, operand: Operand) -> np.ndarray:
+    """`value` as the operand's minus sign and bars change it."""
     if operand.absolute:
         value = np.abs(value)
     return -value if operand.negate else value
@@ -221,10 +222,7 @@ def read_vector(
         value = raw(wave)
         if dtype.itemsize == 2:
             value = (value >> np.uint32(16) if high else value).astype(np.uint16)
-        value = value.view(dtype)
-        if operand.absolute or operand.negate:
-            value = _modify(value, operand)
-        return value
+        return apply_signs(value.view(dtype), operand)
 
     return read
 

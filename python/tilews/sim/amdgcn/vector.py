@@ -9,12 +9,12 @@ from .disassembly import MachineError, MachineInstruction
 from .float_ops import multiply_add_scaled, scale_for_division
 from .modifiers import (
     DPP,
-    PARTS,
     SDWA,
     check_modifiers,
     get_bits,
-    get_dpp_source,
     half_ops,
+    read_source,
+    write_result,
 )
 from .registers import (
     EXEC,
@@ -65,20 +65,12 @@ class VectorCompiler:
             raise MachineError(f"expected {len(kinds)} sources in '{inst.text}'")
         select = get_bits(inst, "op_sel", len(kinds) + 1, 0)
         readers = [
-            read_vector(operand, kind, self.lanes, high=bool(half))
-            for operand, kind, half in zip(operands[1:], kinds, select, strict=False)
+            read_source(inst, i, operand, kind, self.lanes, high=bool(half))
+            for i, (operand, kind, half) in enumerate(
+                zip(operands[1:], kinds, select, strict=False)
+            )
         ]
-        for i, key in enumerate(("src0_sel", "src1_sel")[: len(readers)]):
-            if key in inst.modifiers:
-                part = inst.modifiers[key]
-                readers[i] = self._read_part(operands[i + 1], kinds[i], part)
-        source = get_dpp_source(inst.modifiers, self.lanes)
-        if source is not None:
-            plain = readers[0]
-            readers[0] = lambda wave: plain(wave)[source]
-        write = write_vector(operands[0], result)
-        if inst.modifiers.get("dst_sel", "DWORD") != "DWORD":
-            write = self._write_part(inst, operands[0])
+        write = write_result(inst, operands[0], result)
         first = operands[0].first
         if result.endswith("16") and select[-1]:
             write = lambda w, v: write_half(w, first, v.view(np.uint16), True)  # noqa: E731
@@ -91,69 +83,21 @@ class VectorCompiler:
 
         return step
 
-    def _read_first(
-        self, inst: MachineInstruction, operand: Operand, kind: str
-    ) -> Callable[[Wave], np.ndarray]:
-        """Reads the first source, which DPP takes from other lanes."""
-        read = read_vector(operand, kind, self.lanes)
-        source = get_dpp_source(inst.modifiers, self.lanes)
-        return read if source is None else lambda wave: read(wave)[source]
-
-    def _read_part(
-        self, operand: Operand, kind: str, part: str
-    ) -> Callable[[Wave], np.ndarray]:
-        """Reads a byte or half of a register, as SDWA can."""
-        shift, mask = PARTS[part]
-        raw = read_vector(operand, "u32", self.lanes)
-        dtype = np.uint16 if kind.endswith("16") else np.uint32
-        view = np.dtype(f"{kind[0]}{np.dtype(dtype).itemsize}")
-
-        def read(wave: Wave) -> np.ndarray:
-            bits = raw(wave) >> np.uint32(shift) & np.uint32(mask)
-            if operand.is_signed:
-                sign = np.uint32((mask + 1) >> 1)
-                bits = (bits ^ sign) - sign
-            return bits.astype(dtype).view(view)
-
-        return read
-
-    @staticmethod
-    def _write_part(
-        inst: MachineInstruction, operand: Operand
-    ) -> Callable[[Wave, np.ndarray], None]:
-        """Writes a byte or half of a register; the rest is kept or cleared."""
-        shift, mask = PARTS[inst.modifiers["dst_sel"]]
-        unused = inst.modifiers.get("dst_unused", "UNUSED_PAD")
-        if unused not in ("UNUSED_PAD", "UNUSED_PRESERVE"):
-            raise MachineError(f"unknown modifier '{unused}' in '{inst.text}'")
-        keep = ~(mask << shift) & 0xFFFFFFFF if unused == "UNUSED_PRESERVE" else 0
-
-        def write(wave: Wave, value: np.ndarray) -> None:
-            bits = value.view(f"u{value.dtype.itemsize}").astype(np.uint32)
-            bits = (bits & np.uint32(mask)) << np.uint32(shift)
-            wave.write(operand.first, wave.v[operand.first] & np.uint32(keep) | bits)
-
-        return write
-
     def _compile_comparison(
         self, inst: MachineInstruction, operands: list[Operand]
     ) -> Step:
         comparison = get_comparison(inst.name)
         assert comparison
         *kinds, relation = comparison
-        check_modifiers(inst, (*SDWA, "op_sel"))
+        check_modifiers(inst, (*DPP, *SDWA, "op_sel"))
         to_exec = "cmpx" in inst.name
         if to_exec and len(operands) != 2:  # gfx9 writes two masks
             raise MachineError(f"unknown instruction '{inst.text}'")
         dest = EXEC if to_exec else operands[0].first
+        select = get_bits(inst, "op_sel", 2, 0)
         left, right = (
-            self._read_part(operand, kind, inst.modifiers[key])
-            if key in inst.modifiers
-            else read_vector(operand, kind, self.lanes, high=bool(half))
-            for operand, kind, key, half in zip(
-                *(operands[-2:], kinds, SDWA[2:], get_bits(inst, "op_sel", 2, 0)),
-                strict=False,
-            )
+            read_source(inst, i, operands[i - 2], kinds[i], self.lanes, bool(select[i]))
+            for i in range(2)
         )
 
         def step(wave: Wave) -> None:
@@ -178,6 +122,7 @@ class VectorCompiler:
             "v_fmac_f32": self._accumulate,
             "v_fmac_f64": self._accumulate,
             "v_fmac_f16": self._accumulate,
+            "v_mac_f32": self._accumulate,
             "v_mad_u64_u32": self._multiply_wide,
             "v_mad_co_u64_u32": self._multiply_wide,
             "v_mad_i64_i32": self._multiply_wide,
@@ -228,28 +173,19 @@ class VectorCompiler:
         kind = "u16" if inst.name.endswith("16") else "u32"
         if any(o.negate or o.absolute for o in operands):
             kind = "f" + kind[1:]
-        otherwise = read_vector(operands[1], kind, self.lanes)
-        source = get_dpp_source(inst.modifiers, self.lanes)
-        chosen = read_vector(operands[2], kind, self.lanes)
-        if "src0_sel" in inst.modifiers:
-            otherwise = self._read_part(operands[1], kind, inst.modifiers["src0_sel"])
-            chosen = self._read_part(operands[2], kind, inst.modifiers["src1_sel"])
+        otherwise = read_source(inst, 0, operands[1], kind, self.lanes)
+        chosen = read_source(inst, 1, operands[2], kind, self.lanes)
         mask = operands[3].first if len(operands) > 3 else VCC
-        write = write_vector(operands[0], kind)
-        if inst.modifiers.get("dst_sel", "DWORD") != "DWORD":
-            write = self._write_part(inst, operands[0])
+        write = write_result(inst, operands[0], kind)
 
         def step(wave: Wave) -> None:
-            first = otherwise(wave)
-            if source is not None:
-                first = first[source]
-            write(wave, np.where(wave.get_mask(mask), chosen(wave), first))
+            chosen_lanes = wave.get_mask(mask)
+            write(wave, np.where(chosen_lanes, chosen(wave), otherwise(wave)))
 
         return step
 
     def _accumulate(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
-        kind = inst.name[-3:]
-        op = (kind, f"{kind} {kind} {kind}", self.ops[f"v_fma_{kind}"][2])
+        op = self.ops[inst.name.replace("v_fmac", "v_fma").replace("v_mac", "v_mad")]
         return self._compile_op(inst, op, [*operands, operands[0]])
 
     def _multiply_wide(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
@@ -269,14 +205,15 @@ class VectorCompiler:
     def _carry(self, inst: MachineInstruction, operands: list[Operand]) -> Step:
         """Additions and subtractions that write, and may read, a carry."""
         name = inst.name
-        check_modifiers(inst, DPP)
+        check_modifiers(inst, (*DPP, *SDWA))
         with_input = bool(re.match(r"v_(addc|subb|(add|sub|subrev)_co_ci)", name))
         subtract = "sub" in name
-        a = self._read_first(inst, operands[2], "u32")
-        b = read_vector(operands[3], "u32", self.lanes)
+        a, b = (
+            read_source(inst, i, operands[i + 2], "u32", self.lanes) for i in range(2)
+        )
         if "rev" in name:
             a, b = b, a
-        write = write_vector(operands[0], "u32")
+        write = write_result(inst, operands[0], "u32")
         carry_out = operands[1]
         carry_in = operands[4].first if with_input else 0
 

@@ -16,6 +16,7 @@ from .float_ops import (
     minimum,
     minimum_number,
     multiply_add,
+    multiply_and_add,
 )
 
 Function = Callable[..., np.ndarray]
@@ -139,6 +140,18 @@ def _is_class(value: np.ndarray, mask: np.ndarray) -> np.ndarray:
 def _align_bit(a: np.ndarray, b: np.ndarray, amount: np.ndarray) -> np.ndarray:
     data = b.astype(np.uint64) | a.astype(np.uint64) << np.uint64(32)
     return _u32(data >> (amount & np.uint32(31)).astype(np.uint64))
+
+
+def _scale(value: np.ndarray, power: np.ndarray) -> np.ndarray:
+    # Larger powers give the same zeros and infinities; numpy is slow with them.
+    return np.ldexp(value, np.clip(power.astype(np.int32), -2200, 2200))
+
+
+def _split(value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The fraction and the exponent, 0 for numbers that are not finite."""
+    fraction, power = np.frexp(value)
+    power = np.where(np.isfinite(value), power, 0)
+    return fraction, power.astype(np.int16 if value.dtype == np.float16 else np.int32)
 
 
 def _to_int(value: np.ndarray, kind: type) -> np.ndarray:
@@ -288,21 +301,13 @@ _FLOAT: dict[str, Op] = {
     "v_fma_f32": ("f32", "f32 f32 f32", multiply_add),
     "v_fma_f64": ("f64", "f64 f64 f64", multiply_add),
     "v_fma_f16": ("f16", "f16 f16 f16", multiply_add),
+    "v_mad_f32": ("f32", "f32 f32 f32", multiply_and_add),
     "v_fmamk_f32": ("f32", "f32 f32 f32", multiply_add),
     "v_fmaak_f32": ("f32", "f32 f32 f32", multiply_add),
-    "v_med3_f32": ("f32", "f32 f32 f32", _median),
-    "v_med3_f16": ("f16", "f16 f16 f16", _median),
     "v_exp_f32": ("f32", "f32", np.exp2),
     "v_log_f32": ("f32", "f32", np.log2),
     "v_sin_f32": ("f32", "f32", lambda a: np.sin(a * np.float32(2 * np.pi))),
     "v_cos_f32": ("f32", "f32", lambda a: np.cos(a * np.float32(2 * np.pi))),
-    "v_ldexp_f32": ("f32", "f32 i32", lambda a, b: np.ldexp(a, np.clip(b, -400, 400))),
-    "v_ldexp_f64": ("f64", "f64 i32", np.ldexp),
-    "v_frexp_mant_f32": ("f32", "f32", lambda a: np.frexp(a)[0]),
-    "v_frexp_exp_i32_f32": ("i32", "f32", lambda a: np.frexp(a)[1].astype(np.int32)),
-    "v_div_fixup_f16": ("f16", "f16 f16 f16", fix_quotient),
-    "v_div_fixup_f32": ("f32", "f32 f32 f32", fix_quotient),
-    "v_div_fixup_f64": ("f64", "f64 f64 f64", fix_quotient),
     "v_cvt_f32_i32": ("f32", "i32", lambda a: a.astype(np.float32)),
     "v_cvt_f32_u32": ("f32", "u32", lambda a: a.astype(np.float32)),
     "v_cvt_i32_f32": ("i32", "f32", lambda a: _to_int(a, np.int32)),
@@ -335,6 +340,19 @@ _FLOAT: dict[str, Op] = {
         lambda a, b: _pack(a.astype(np.float16), b.astype(np.float16)),
     ),
 }
+
+
+def _make_power_ops(kind: str) -> dict[str, Op]:
+    """Powers of two, quotients and medians of a type."""
+    power = "i16" if kind == "f16" else "i32"
+    triple = f"{kind} {kind} {kind}"
+    return {
+        f"v_ldexp_{kind}": (kind, f"{kind} {power}", _scale),
+        f"v_frexp_mant_{kind}": (kind, kind, lambda a: _split(a)[0]),
+        f"v_frexp_exp_{power}_{kind}": (power, kind, lambda a: _split(a)[1]),
+        f"v_div_fixup_{kind}": (kind, triple, fix_quotient),
+        f"v_med3_{kind}": (kind, triple, _median),
+    }
 
 
 def _make_float_ops() -> dict[str, Op]:
@@ -380,6 +398,7 @@ def _make_float_ops() -> dict[str, Op]:
             ops[f"v_{name}_{kind}"] = (kind, f"{kind} {kind}", function)
         for name, function in unary.items():
             ops[f"v_{name}_{kind}"] = (kind, kind, function)
+        ops.update(_make_power_ops(kind))
         ops[f"v_max_num_{kind}"] = ops[f"v_max_{kind}"]
         ops[f"v_min_num_{kind}"] = ops[f"v_min_{kind}"]
     for i in range(4):

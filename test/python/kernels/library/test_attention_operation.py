@@ -162,15 +162,15 @@ Q = np.zeros((1, 8, 6, 32), np.float16)
         ),
         (
             lambda: kernels.attention(Q, Q, Q, window=4),
-            "attention: 'window': expected 1 or more, and causal, found 4",
+            "attention: 'window': expected causal=True with a window",
         ),
         (
             lambda: kernels.attention(Q, Q, Q, soft_cap=-1.0),
-            "attention: 'soft_cap': expected a number above 0, found -1.0",
+            "attention: 'soft_cap': expected a number above 0 in f32, found -1.0",
         ),
         (
             lambda: kernels.attention(Q, Q, Q, scale=0.0),
-            "attention: 'scale': expected a number above 0, found 0.0",
+            "attention: 'scale': expected a number above 0 in f32, found 0.0",
         ),
         (
             lambda: kernels.attention(Q, Q, Q, key_starts=np.zeros(2, np.int32)),

@@ -173,15 +173,15 @@ N = np.zeros(2, np.int32)
         ),
         (
             lambda: kernels.decode_attention(Q, K, K, N, window=0),
-            "'window': expected 1 or more, found 0",
+            "'window': expected an integer, 1 or more, found 0",
         ),
         (
             lambda: kernels.decode_attention(Q, K, K, N, soft_cap=0.0),
-            "'soft_cap': expected a number above 0, found 0.0",
+            "'soft_cap': expected a number above 0 in f32, found 0.0",
         ),
         (
             lambda: kernels.decode_attention(Q, K, K, N, scale=-0.25),
-            "'scale': expected a number above 0, found -0.25",
+            "'scale': expected a number above 0 in f32, found -0.25",
         ),
         (
             lambda: kernels.decode_attention(

@@ -116,8 +116,8 @@ def test_a_kernel_is_compiled_ahead_of_time():
         ),
         (
             lambda: kernels.rms_norm(X, out_dtype="half"),
-            "rms_norm: 'out_dtype': expected one of f16, bf16, f32, e4m3, e5m2, found "
-            "half",
+            "rms_norm: 'out_dtype': expected one of f16, bf16, f32, e4m3, e5m2 of "
+            "tilews.language, found the text 'half'",
         ),
         (
             lambda: kernels.rms_norm(np.ones((1, 40000), np.float16)),
@@ -163,7 +163,7 @@ def test_a_kernel_is_compiled_ahead_of_time():
         ),
         (
             lambda: kernels.top_k(X, 9),
-            "top_k: 'k': expected 1 to 8 for rows of 8 elements, found 9",
+            "top_k: 'k': expected an integer, from 1 to 8, found 9",
         ),
         (
             lambda: kernels.dropout(X, float("nan"), 0),
@@ -262,3 +262,81 @@ def test_arrays_of_torch_in_host_memory():
 def test_fp8_types(target, limit):
     assert host.largest(host.fp8_type(tl.e4m3, X, target)) == limit
     assert host.fp8_type(tl.f16, X, target) == tl.f16
+
+
+def call_decode(**options):
+    q, k = np.ones((1, 1, 2, 16), np.float16), np.ones((1, 8, 1, 16), np.float16)
+    return kernels.decode_attention(q, k, k, np.array([8], np.int32), **options)
+
+
+@pytest.mark.parametrize("value", ["x", 10**400, None, 1j, np.ones(2), 1e-46, -1.0, 0])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda value: kernels.softmax(X, scale=value),
+        lambda value: call_decode(scale=value),
+        lambda value: call_decode(soft_cap=value),
+    ],
+)
+def test_factors_are_positive_numbers_of_f32(call, value):
+    if value is None and call.__code__.co_names[0] == "call_decode":
+        value = np.nan  # None is the default.
+    with pytest.raises(LaunchError, match="': expected a number above 0 in f32, found"):
+        call(value)
+
+
+@pytest.mark.parametrize("value", ["x", 10**400, None, 1j, np.ones(2)])
+def test_numbers(value):
+    a = np.ones((16, 16), np.float16)
+    starts = np.array([0, 16], np.int32)
+    for name, call in {
+        "scale": lambda: kernels.matmul(a, a, scale=value),
+        "grouped": lambda: kernels.grouped_matmul(a, a[None], starts, scale=value),
+        "eps": lambda: kernels.layer_norm(X, eps=value),
+        "p": lambda: kernels.dropout(X, value, seed=1),
+    }.items():
+        name = "scale" if name == "grouped" else name
+        with pytest.raises(LaunchError, match=f"'{name}': expected a number"):
+            call()
+
+
+@pytest.mark.parametrize("value", ["x", -1, 1.5, 1j, np.ones(2)])
+def test_integers(value):
+    for name, call in {
+        "longest": lambda: call_decode(longest=value),
+        "window": lambda: call_decode(window=value),
+        "k": lambda: kernels.top_k(X, value),
+        "group": lambda: kernels.cast_to_fp8(X, group=value),
+    }.items():
+        with pytest.raises(LaunchError, match=f"'{name}': expected an integer"):
+            call()
+
+
+def test_results_are_writable():
+    out = np.zeros_like(X)
+    out.setflags(write=False)
+    with pytest.raises(LaunchError, match="'out': expected an array to write"):
+        kernels.softmax(X, out=out)
+
+
+@pytest.mark.parametrize("option", ["grid", "threads", "zzz"])
+def test_unknown_arguments(option):
+    with pytest.raises(LaunchError, match=f"softmax: unknown argument '{option}'; of"):
+        kernels.softmax(X, **{option: 64})
+
+
+@pytest.mark.parametrize("target", [None, "gfx942"])
+@pytest.mark.parametrize("paged", [False, True])
+def test_lengths_beyond_the_cache_count_as_its_room(paged, target):
+    random = np.random.default_rng(0)
+    q = random.standard_normal((1, 1, 2, 16)).astype(np.float16)
+    k = random.standard_normal((1, 8, 1, 16)).astype(np.float16)
+    table = np.array([[1, 0]], np.int32) if paged else None
+    k = k.reshape(2, 4, 1, 16) if paged else k
+    launch = {"target": target, "run": "sim"} if target else {}
+
+    def call(length):
+        lengths = np.array([length], np.int32)
+        return kernels.decode_attention(q, k, k, lengths, table=table, **launch)
+
+    np.testing.assert_array_equal(call(2**31 - 1), call(8))

@@ -16,7 +16,8 @@ def SetTargetPass : Pass<"tile-set-target", "::mlir::gpu::GPUModuleOp"> {
     Makes `chip` the only target of the `gpu.module`, with the triple and the
     features that tilews compiles with. Without `chip`, the module keeps its own
     target, and it is an error if it has none. It is also an error if the
-    kernels have already been lowered for another chip.
+    kernels have already been lowered for another chip, or if the difference of
+    a loop's constant bounds overflows, as from -2^63 to 3.
 
     ```mlir
     gpu.module @kernels { ... }
