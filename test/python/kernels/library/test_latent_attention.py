@@ -209,3 +209,15 @@ def test_latents_compile(page, heads, chip):
 def test_latents_are_proved(page, chip):
     steps = library_calls.prove(lambda **launch: serve_latents(page, **launch), chip)
     assert steps >= 5  # Each pass that changes a schedule is one.
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("paged", [False, True])
+def test_lengths_beyond_the_cache_count_as_its_room(paged):
+    q, cache, table, whole = latent_inputs((1, 2, 80, 3), 4, [12], "f16")
+    rows, given = (cache, {"table": table}) if paged else (whole, {})
+    wanted, found = (
+        kernels.mla_decode(q, rows, np.array([count], np.int32), rank=64, **given)
+        for count in (12, 2**31 - 1)
+    )
+    np.testing.assert_array_equal(found, wanted)
