@@ -12,9 +12,8 @@
 // type, such as mma.sync m16n8k16 for f16 on sm_80. `getMatmulPlan` distributes
 // the result over a grid of warps or warpgroups. A wgmma can have up to 256
 // columns; `planWgmma` tries widths in descending order, because an operand in
-// a given layout may permit only a narrow one. Requirements follow from the
-// plan: the layout of the accumulator is fixed, shared operands get the layout
-// that the instruction reads best.
+// a given layout may permit only a narrow one. The plan requires layouts: that
+// of the accumulator, and for shared operands those that are read best.
 //
 //===----------------------------------------------------------------------===//
 
@@ -350,12 +349,10 @@ static std::string rejectMatmul(MatmulOpInterface op, InstKind kind,
     return say("M is " + Twine(op.getM()) + ", not a multiple of 64");
   if (op.getTransposeLhs() && !isa<MemRefType>(op.getLhs().getType()))
     return "the left operand is a transposed fragment";
-  if (auto role = op->getParentOfType<RoleOp>())
-    if (int64_t first = role.getFirstThread(); first % lanes != 0)
-      return say("role @" + role.getName() + " begins at warp " +
-                 Twine(first / 32) +
-                 ", not at a warpgroup of 4 warps; put the roles of whole "
-                 "warpgroups first");
+  auto role = op->getParentOfType<RoleOp>();
+  if (int64_t first = role ? role.getFirstThread() : 0; first % lanes)
+    return say("role @" + role.getName() + " begins at warp " +
+               Twine(first / 32) + ", and warpgroups at each fourth one");
   Expected<MatmulPlan> wgmma = planWgmma(op, threads / lanes);
   return wgmma ? "" : llvm::toString(wgmma.takeError());
 }

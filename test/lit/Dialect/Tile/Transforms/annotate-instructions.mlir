@@ -410,7 +410,7 @@ gpu.module @warpgroups [#nvvm.target<chip = "sm_90a">] {
       tile.role @second warps(4) {
         %c = arith.constant dense<0.0> : tensor<64x64xf32>
         // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<mma>}
-        // expected-remark @below {{tile-inst-0001: gemm uses mma, not wgmma: role @second begins at warp 6, not at a warpgroup of 4 warps; put the roles of whole warpgroups first}}
+        // expected-remark @below {{tile-inst-0001: gemm uses mma, not wgmma: role @second begins at warp 6, and warpgroups at each fourth one}}
         %x = tile.gemm %a, %b, %c : memref<64x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
         tile.store %x to %d : tensor<64x64xf32> to memref<64x64xf32, #wg>
       }

@@ -78,8 +78,8 @@ struct ArenaAccess {
   /// The allocation; null if it is not known. No data passes between buffers
   /// that share bytes.
   mlir::Operation *root = nullptr;
-  /// Of an access to a part of its root: no element outside of them is accessed.
-  /// Parts of a swizzled buffer can be disjoint though their bytes alternate.
+  /// The access is to these elements of its root only. Parts of a swizzled
+  /// buffer can be disjoint though their bytes alternate.
   std::optional<ElementRange> elements = std::nullopt;
   /// Outside of roles: the channel to whose slots the access goes. The
   /// transactions of a channel order the accesses to its slots.
