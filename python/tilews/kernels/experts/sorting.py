@@ -5,7 +5,7 @@ from typing import Any
 import tilews
 import tilews.language as tl
 
-from ..host import check_array, check_range, result
+from ..host import check_array, check_integer, result
 from ..operation import operation
 
 #: The most experts, which are the groups of a matmul.
@@ -77,7 +77,7 @@ def sort_by_expert(ids: Any, experts: int, **launch: Any) -> tuple[Any, Any, Any
     """
     name = "sort_by_expert"
     check_array(name, "ids", ids, ("T", "k"), (tl.i32,))
-    check_range(name, "experts", experts, 1, _MOST_EXPERTS)
+    check_integer(name, "experts", experts, 1, _MOST_EXPERTS)
     count = ids.shape[0] * ids.shape[1]
     starts = result(name, None, ids, (experts + 1,), tl.i32)
     rows = result(name, None, ids, (count,), tl.i32)

@@ -182,7 +182,7 @@ W2, STARTS = np.zeros((2, 16, 12), np.float16), np.zeros(3, np.int32)
         ),
         (
             lambda: kernels.sort_by_expert(IDS, 0),
-            "sort_by_expert: 'experts': expected a number from 1 to 4096, found 0",
+            "sort_by_expert: 'experts': expected an integer, from 1 to 4096, found 0",
         ),
         (
             lambda: kernels.combine_rows(X, IDS, WEIGHTS[:2]),
