@@ -6,6 +6,7 @@ JAX or numpy. Results are allocated by the library of the first argument, on its
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import struct
@@ -55,19 +56,15 @@ def check_type(function: str, name: str, dtype: Any, allowed: Sequence[DType]) -
     Raises:
         LaunchError: it is another one.
     """
-    names = ", ".join(map(str, allowed))
-    if isinstance(dtype, str):
-        expected = f"'{name}': expected one of {names} of tilews.language"
-        raise fail(function, f"{expected}, found the text {dtype!r}")
-    try:
+    found = None
+    with contextlib.suppress(LanguageError, TypeError):
         found = element_type(dtype)
-    except (LanguageError, TypeError) as error:
-        raise fail(
-            function, f"'{name}': expected one of {names}, found {dtype}"
-        ) from error
-    if found not in allowed:
-        raise fail(function, f"'{name}': expected one of {names}, found {found}")
-    return found
+    if found in allowed:
+        return found
+    expected = f"'{name}': expected one of {', '.join(map(str, allowed))}"
+    if isinstance(dtype, str):
+        raise fail(function, f"{expected} of tilews.language, found the text {dtype!r}")
+    raise fail(function, f"{expected}, found {found or dtype}")
 
 
 def check_array(

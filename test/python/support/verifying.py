@@ -67,8 +67,8 @@ def verify_steps(module: ir.Module, pipeline: str, first: str = FIRST) -> int:
     """Runs a pipeline up to per-thread code and verifies after each pass.
 
     Returns:
-        The number of passes after which a schedule was proved: that of
-        :func:`schedule_steps`, or 0 for a kernel without a schedule.
+        The number of passes after which a schedule was proved: at most that of
+        :func:`schedule_steps`, and 0 for a kernel without a schedule.
     """
     proved = []
     for step in passes.expand(pipeline):
@@ -78,12 +78,7 @@ def verify_steps(module: ir.Module, pipeline: str, first: str = FIRST) -> int:
         passes.run(module, step)
         if (proved or flag == first) and flag not in SKIPPED:
             proved.append(verify(module, step))
-    steps = schedule_steps(pipeline, first)
-    assert len(proved) == len(steps)
-    changes = [
-        step for step, one in zip(steps, proved, strict=True) if one != proved[-1]
-    ]
-    assert not changes, f"a schedule, or none, only after {changes}"
+    assert len(proved) == len(schedule_steps(pipeline, first))
     return sum(proved)
 
 

@@ -127,11 +127,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     tile.print "here"
     // CHECK: tile.assert %{{.*}}, "index out of range" : i1
     tile.assert %ok, "index out of range" : i1
-    %x = arith.constant 2 : index
+    %two = arith.constant 2 : index
     // CHECK: tile.print "here" %{{.*}}, %{{.*}}, %{{.*}} : index, index, index {tile.block}
-    tile.print "here" %x, %x, %x : index, index, index {tile.block}
+    tile.print "here" %two, %two, %two : index, index, index {tile.block}
     // CHECK: tile.assert %{{.*}}, "named" block(%{{.*}}, %{{.*}}, %{{.*}}) : i1
-    tile.assert %ok, "named" block(%x, %x, %x) : i1
+    tile.assert %ok, "named" block(%two, %two, %two) : i1
     // CHECK: tile.assert %{{.*}}, "all" : tensor<128x64xi1>
     tile.assert %p, "all" : tensor<128x64xi1>
     gpu.return
