@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pathlib
+import signal
 import sys
+import threading
+import types
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +24,45 @@ else:
     _ParamType = click.ParamType
 
 
+class _ClosedOutput(io.TextIOBase):
+    """The standard output of a process that was started without one.
+
+    Python has None there, to which ``print`` and the like write nothing.
+    """
+
+    def write(self, text: Any, /) -> int:
+        raise OSError("cannot write the output: stdout is closed")
+
+    @property
+    def buffer(self) -> _ClosedOutput:
+        """What takes bytes."""
+        return self
+
+
+def _end(number: int, frame: types.FrameType | None) -> None:
+    """Ends the process at a signal, as an exception does: that removes its files.
+
+    During imports there are none, and an exception in one of native code would crash.
+    """
+    place = frame
+    while place is not None:
+        if "importlib" in place.f_code.co_filename:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        place = place.f_back
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(128 + number)
+
+
+def _handle_signals() -> None:
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            default = (signal.SIG_DFL, signal.default_int_handler)
+            if signal.getsignal(number) in default:
+                signal.signal(number, _end)
+
+
 class Command(click.Command):
     """A command that reports in one line what it cannot do.
 
@@ -27,6 +70,9 @@ class Command(click.Command):
     """
 
     def main(self, *args: Any, **options: Any) -> Any:
+        _handle_signals()
+        if sys.stdout is None:
+            sys.stdout = _ClosedOutput()
         try:
             return super().main(*args, **options)
         except (OSError, CompileError) as error:

@@ -236,8 +236,6 @@ def compile_command(
         content = _content(compiled, form)
         launchable = form in ("ptx", "cubin", "asm", "hsaco")
         if output == "-":
-            if sys.stdout is None:  # Python's way to say that it is closed.
-                raise click.ClickException("cannot write the code: stdout is closed")
             sys.stdout.buffer.write(content)
             sys.stdout.buffer.flush()
         elif launchable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import os
 import pathlib
 import threading
 import time
@@ -258,7 +259,8 @@ class CompiledKernel:
         """Writes device code, and the launch manifest beside it.
 
         Args:
-            path: the file; the manifest has the same name with the suffix ``.json``.
+            path: the file; the manifest has the same name with the suffix ``.json``. A
+                device or a pipe gets no manifest.
             form: ``ptx``, ``cubin``, ``asm``, ``object``, ``hsaco`` or ``llvm``; the
                 binary by default.
 
@@ -268,7 +270,7 @@ class CompiledKernel:
 
         Raises:
             CompileError: the chip has no such form, generating it fails, or `path`
-                ends in ``.json`` or is a folder.
+                names no file, or that of the manifest.
             OSError: a file cannot be written.
         """
         if form not in (None, *FORMS):
@@ -278,16 +280,22 @@ class CompiledKernel:
         content = getattr(self, form or "binary")
         data = content.encode() if isinstance(content, str) else content
         data, manifest = pair(data, self.manifest, ";" if form == "llvm" else "//")
-        path = pathlib.Path(path)
-        if not path.name:
-            raise CompileError(f"cannot write code to '{path}': it is a folder")
-        beside = path.with_suffix(".json")
-        if beside == path:
+        if not files.has_name(path):
             raise CompileError(
-                f"cannot write code to '{path}', because its manifest has that name: "
-                "choose another suffix"
+                f"cannot write code to {str(path)!r:.80}: it is a folder, or has a "
+                "NUL character"
             )
-        files.write_all({path: data, beside: json.dumps(manifest, indent=2) + "\n"})
+        path = pathlib.Path(path)
+        contents: dict[str | os.PathLike[str], files.Content] = {path: data}
+        if not files.is_special(path):
+            beside = path.with_suffix(".json")
+            if os.path.realpath(beside) == os.path.realpath(path):
+                raise CompileError(
+                    f"cannot write code to '{path}', because its manifest has that "
+                    f"name ('{beside}' is the same file): choose another one"
+                )
+            contents[beside] = json.dumps(manifest, indent=2) + "\n"
+        files.write_all(contents)
 
 
 # --- entry points --------------------------------------------------------------

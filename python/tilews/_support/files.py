@@ -43,6 +43,17 @@ def read_text(path: str | os.PathLike[str]) -> str:
     return read(path).decode("utf-8")
 
 
+def has_name(path: str | os.PathLike[str]) -> bool:
+    """Whether a path can name a file: it has a last part, and no character NUL."""
+    return bool(pathlib.Path(path).name) and "\0" not in os.fspath(path)
+
+
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names what is no file of a folder, such as a device or a pipe."""
+    given = pathlib.Path(path)
+    return given.exists() and not given.is_file()
+
+
 def write(path: str | os.PathLike[str], content: Content) -> None:
     """Writes one file: see :func:`write_all`."""
     write_all({path: content})
@@ -62,10 +73,9 @@ def write_all(contents: Mapping[str | os.PathLike[str], Content]) -> None:
         renames = []
         for name, content in contents.items():
             data = content.encode() if isinstance(content, str) else content
-            given = pathlib.Path(name)
-            if given.exists() and not given.is_file():
+            if is_special(name):
                 # The target of a link such as /dev/stdout may have no path.
-                given.write_bytes(data)
+                pathlib.Path(name).write_bytes(data)
                 continue
             path = pathlib.Path(os.path.realpath(name))
             try:

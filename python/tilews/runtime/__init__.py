@@ -19,7 +19,7 @@ from .launch import Launcher, Plan
 from .launch_errors import BackendError, LaunchError
 from .manifest import read_manifest
 from .native_plans import make_fixed_plan, make_launch_plan
-from .pairs import unpair
+from .pairs import pair, unpair
 from .schema import show
 
 __all__ = ["BackendError", "LaunchError", "LoadedKernel", "device_target", "load"]
@@ -134,7 +134,9 @@ class LoadedKernel:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (LoadedKernel, (self._manifest, self._image))
+        # With the hashes that show damage when it is read again.
+        image, manifest = pair(self._image, self._manifest)
+        return (LoadedKernel, (manifest, image))
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -245,8 +247,12 @@ def load(
 
     Raises:
         OSError: if a file cannot be read.
-        LaunchError: if something is wrong in the manifest, or if it is of other code.
+        LaunchError: if something is wrong in the manifest, if it is of other code, or
+            if a path names no file.
     """
+    for given in (path, manifest):
+        if given is not None and not files.has_name(given):
+            raise LaunchError(f"load: expected the path of a file, found {show(given)}")
     path = pathlib.Path(path)
     manifest = path.with_suffix(".json") if manifest is None else pathlib.Path(manifest)
     return LoadedKernel(read_manifest(manifest), files.read(path))

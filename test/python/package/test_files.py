@@ -213,6 +213,62 @@ def test_the_manifest_does_not_overwrite_the_code(source, tmp_path):
     assert '"kernel": "nothing"' in output.read_text()
 
 
+def test_the_manifest_does_not_follow_a_link_to_the_code(source, tmp_path):
+    (tmp_path / "a.hsaco").write_text("old")
+    (tmp_path / "a.json").symlink_to("a.hsaco")
+    for name in ("a.hsaco", "a.json"):
+        with pytest.raises(CompileError, match="its manifest has that name"):
+            compile_file(source).save(tmp_path / name)
+    assert (tmp_path / "a.hsaco").read_text() == "old"
+
+
+def test_devices_and_pipes_get_no_manifest(source, tmp_path):
+    (tmp_path / "null").symlink_to("/dev/null")
+    before = {path.name for path in tmp_path.iterdir()}
+    assert not tilews("compile", source, "-o", "null", cwd=tmp_path).returncode
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["", "a\0b"])
+def test_code_needs_the_name_of_a_file(name, source):
+    with pytest.raises(CompileError, match="a folder, or has a NUL character"):
+        compile_file(source).save(name)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_leave_no_temporary_files(number, source, tmp_path):
+    """The code is in a new file that would get the name of the old one."""
+    output = tmp_path / "kernel.hsaco"
+    output.write_text("old")
+    names = {path.name for path in tmp_path.iterdir()}
+    code = (
+        "import os, signal\n"
+        "from tilews.cli import main\n"
+        f"os.fsync = lambda file: os.kill(os.getpid(), {int(number)})\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "compile", source, "-o", output],
+        capture_output=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
+    assert done.returncode == 128 + number and done.stderr == b""
+    assert output.read_text() == "old"
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_a_signal_while_modules_are_imported(tmp_path):
+    """An exception in the import of a native module would crash."""
+    module = tmp_path / "kernels.py"
+    module.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "tilews", "compile", f"{module}:f"],
+        capture_output=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert done.returncode == -signal.SIGINT and done.stderr == b""
+
+
 def test_code_and_manifest_belong_together(source, tmp_path):
     kernel = compile_file(source)
     code, manifest = tmp_path / "a.hsaco", tmp_path / "a.json"

@@ -183,9 +183,12 @@ def test_stdout_that_takes_nothing(shell, message, source, tmp_path):
         "tilews.spin --help",
     ],
 )
-def test_a_text_for_a_full_disk(words, tmp_path):
-    result = run(*words.split(), cwd=tmp_path, shell=">/dev/full")
-    assert_refused(result, b"No space left")
+def test_a_text_for_a_stream_that_takes_nothing(words, tmp_path):
+    for shell, message in (
+        (">/dev/full", b"No space left"),
+        (">&-", b"stdout is closed"),
+    ):
+        assert_refused(run(*words.split(), cwd=tmp_path, shell=shell), message)
 
 
 @pytest.mark.parametrize("output", [".", "", "missing/nothing.hsaco", "/dev/null/x"])
@@ -284,6 +287,14 @@ def test_kernels_are_copied_and_pickled_by_their_files(source):
         assert again.manifest == compiled.manifest
         assert again._image == compiled.hsaco
     assert copy.deepcopy(again) is again
+
+
+def test_damaged_pickles_are_refused(source):
+    text = pickle.dumps(compiler.compile_file(source))
+    for damaged in (text.replace(b"nothing", b"notHing"), text.replace(b"ELF", b"elf")):
+        assert damaged != text
+        with pytest.raises(runtime.LaunchError, match="with the hash"):
+            pickle.loads(damaged)
 
 
 def test_kernels_in_python_are_pickled_as_their_names():
