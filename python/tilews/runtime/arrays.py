@@ -14,6 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .launch_errors import LaunchError
+from .schema import show
+
+#: The dimensions of an array: as many as NumPy has at most.
+_MOST_DIMENSIONS = 64
 
 # Names of element types as MLIR spells them.
 _BITS = {
@@ -141,7 +145,7 @@ def _strides_in_elements(
     if len(strides) != len(shape) or any(stride % itemsize for stride in strides):
         raise ValueError(
             f"expected {len(shape)} strides that are multiples of the element size, "
-            f"{itemsize} bytes, found {strides}"
+            f"{itemsize} bytes, found {show(strides)}"
         )
     return tuple(stride // itemsize for stride in strides)
 
@@ -152,10 +156,57 @@ def _check_native(dtype: Any) -> None:
 
 
 def _check_extents(shape: tuple[int, ...], pointer: int) -> None:
+    if len(shape) > _MOST_DIMENSIONS:
+        raise ValueError(
+            f"expected at most {_MOST_DIMENSIONS} dimensions, found {len(shape)}"
+        )
+    for extent in shape:
+        if extent >= 1 << 63:
+            raise ValueError(f"expected extents below 2^63, found {show(extent)}")
     if any(extent < 0 for extent in shape):
         raise ValueError(f"expected extents of at least 0, found shape {shape}")
     if not pointer and 0 not in shape:
         raise ValueError(f"the address of an array of shape {shape} is null")
+
+
+def _check_span(pointer: int, info: ArrayInfo, itemsize: int) -> None:
+    """Checks that all elements have addresses."""
+    if 0 in info.shape:
+        return
+    reaches = [
+        (extent - 1) * stride * itemsize
+        for extent, stride in zip(info.shape, info.strides, strict=True)
+    ]
+    first = pointer + sum(reach for reach in reaches if reach < 0)
+    end = pointer + sum(reach for reach in reaches if reach > 0) + itemsize
+    if first < 0 or end > 1 << 64:
+        raise ValueError(
+            f"expected elements at addresses of 64 bits, found an array of shape "
+            f"{info.shape} at {pointer:#x} that begins or ends beyond them"
+        )
+
+
+def _read_data(data: Any) -> tuple[int, bool]:
+    """The address, and whether it is read-only."""
+    if not isinstance(data, (tuple, list)) or len(data) != 2:
+        raise ValueError(
+            "expected as data a pair of an address and whether it is read-only, found "
+            f"{show(data)}"
+        )
+    pointer = operator.index(data[0] or 0)
+    if not 0 <= pointer < 1 << 64:
+        raise ValueError(f"expected an address of 64 bits, found {pointer:#x}"[:80])
+    return pointer, bool(data[1])
+
+
+def _read_strides(strides: Any) -> tuple[int, ...] | None:
+    if strides is None:
+        return None
+    read = tuple(map(operator.index, strides))
+    for stride in read:
+        if abs(stride) >= 1 << 63:
+            raise ValueError(f"expected strides of 64 bits, found {show(stride)}")
+    return read
 
 
 def _cuda_interface_info(array: Any) -> tuple[int, ArrayInfo]:
@@ -173,17 +224,16 @@ def _cuda_interface_info(array: Any) -> tuple[int, ArrayInfo]:
     if stream is not None and not 0 < (stream := operator.index(stream)) < 1 << 64:
         raise ValueError(f"expected a stream from 1 to 2^64 - 1, found {stream}")
     shape = tuple(map(operator.index, interface["shape"]))
-    pointer, is_read_only = interface["data"]
-    pointer = operator.index(pointer or 0)
-    if not 0 <= pointer < 1 << 64:
-        raise ValueError(f"expected an address of 64 bits, found {pointer:#x}")
+    pointer, is_read_only = _read_data(interface["data"])
     _check_extents(shape, pointer)
-    strides = _strides_in_elements(interface.get("strides"), shape, dtype.itemsize)
+    given = _read_strides(interface.get("strides"))
+    strides = _strides_in_elements(given, shape, dtype.itemsize)
     device = getattr(array, "device", None)
     index = getattr(device, "id", 0)
     name = _dtype_name(dtype)
-    read_only = bool(is_read_only)
-    return pointer, ArrayInfo(name, shape, strides, "cuda", index, read_only, stream)
+    info = ArrayInfo(name, shape, strides, "cuda", index, is_read_only, stream)
+    _check_span(pointer, info, dtype.itemsize)
+    return pointer, info
 
 
 # --- DLPack --------------------------------------------------------------------

@@ -82,6 +82,8 @@ def _check(
         for i, each in enumerate(value):
             _check(each, schema["items"], root, f"{path}[{i}]", depth + 1)
     elif isinstance(value, str):
+        if any("\ud800" <= char <= "\udfff" for char in value):
+            raise _fail(path, "text without halves of characters", ascii(value)[:60])
         _check_size(len(value), "characters", schema, "Length", path)
         if "pattern" in schema and not re.search(schema["pattern"], value):
             raise _fail(path, f"a text like {schema['pattern']}", show(value))

@@ -233,8 +233,19 @@ def test_narrow_types(dtype, largest):
         ({"pointer": 2**64}, "'A': .* an address of 64 bits, found 0x1000000"),
         ({"pointer": -16}, "'A': .* an address of 64 bits, found -0x10"),
         ({"typestr": None}, "'A': .* a typestr such as '<f4', found None"),
+        (
+            {"shape": (10**5000,)},
+            r"'A': .* extents below 2\^63, found 0x.{1,20}\.\.\.\)",
+        ),
+        ({"shape": (1,) * 10**6}, "'A': .{,400} 64 dimensions, found 1000000[)]$"),
+        ({"more": {"data": b"ab"}}, "'A': .* as data a pair .* found b'ab'"),
+        ({"strides": (4.0,)}, "'A': .* cannot be interpreted as an integer"),
+        ({"strides": (10**5000,)}, "'A': .* strides of 64 bits, found 0x"),
+        ({"strides": (2,) * 10**6}, "'A': .{,400}$"),
+        ({"pointer": 2**64 - 252}, "'A': .* addresses of 64 bits, found an array of"),
+        ({"pointer": 16, "strides": (-4,)}, "'A': .* addresses of 64 bits, found an"),
     ],
-    ids=str,
+    ids=itertools.count(),
 )
 def test_refused_arrays(array, message):
     with pytest.raises(LaunchError, match=message):

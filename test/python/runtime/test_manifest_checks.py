@@ -54,6 +54,7 @@ CASES = [
     (("format",), True, "format: expected 1, found True"),
     (("kernel",), 5, "kernel: expected string, found 5"),
     (("kernel",), "a\0b", "kernel: expected a text"),
+    (("kernel",), "\ud800", r"kernel: .* halves of characters, found '\\ud800'"),
     (("arguments",), {}, "arguments: expected array, found an object"),
     (("grid", 2), 1.5, r"grid\[2\]: expected integer or object, found 1\.5"),
     (("target", "vendor"), "intel", r"target\.vendor: expected 'nvidia' or 'amd'"),
@@ -147,6 +148,13 @@ def test_values_that_a_reader_could_take_for_others(tmp_path, old, new, message)
     (tmp_path / "k.json").write_text(text.replace(old, new, 1))
     with pytest.raises(LaunchError, match=message):
         runtime.load(tmp_path / "k.cubin")
+
+
+@pytest.mark.parametrize("name", ["", "a\0b"])
+def test_paths_that_name_no_file(tmp_path, name):
+    for paths in ((name,), (tmp_path / "k.cubin", name)):
+        with pytest.raises(LaunchError, match="load: expected the path of a file"):
+            runtime.load(*paths)
 
 
 def test_later_edits_have_no_effect():
