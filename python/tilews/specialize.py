@@ -254,6 +254,20 @@ def _fingerprint(argument: Any) -> Hashable:
     return type(argument), argument.dtype, len(shape), innermost, _is_large(argument)
 
 
+def _check_ranks(call: BoundCall, found: Specialization) -> None:
+    """Checks the dimensions of descriptions of arrays: a launch checks real arrays."""
+    from .bundles.array_spec import ArraySpec
+
+    for argument in found.arguments:
+        given = call.arguments.get(argument.name)
+        rank = len(argument.shape or ())
+        if isinstance(given, ArraySpec) and len(given.shape) != rank:
+            raise LanguageError(
+                f"'{argument.name}': expected an ArraySpec of {rank} dimensions, found "
+                f"the shape {given.shape}"
+            )
+
+
 class Specializer:
     """Specializes one kernel's function.
 
@@ -316,14 +330,19 @@ class Specializer:
         """The specialization for the arguments of a call.
 
         Raises:
-            KernelError: as :meth:`specialize`, or arrays whose element types have one
-                name differ.
+            KernelError: as :meth:`specialize`, arrays whose element types have one
+                name differ, or an `ArraySpec` has another number of dimensions.
         """
         try:
             dtypes = self._dtypes_of(call)
         except LanguageError as error:
             raise self.error(error) from error
-        return self._specialize({**dtypes, **call.bindings}, call.divisors())
+        found = self._specialize({**dtypes, **call.bindings}, call.divisors())
+        try:
+            _check_ranks(call, found)
+        except LanguageError as error:
+            raise self.error(error) from error
+        return found
 
     def error(self, error: LanguageError) -> KernelError:
         """A misuse as an error at the kernel's definition."""

@@ -139,8 +139,8 @@ class Settings:
             raise ValueError(
                 f"expected a schedule such as '0,0,0:1.0.2', found '{self.schedule}'"
             )
-        choices = [int(choice) for choice in match[4].split(".") if choice]
-        return [int(match[i]) for i in (1, 2, 3)], choices
+        block = _read_bounded(match[1], match[2], match[3], bits=63)
+        return block, _read_bounded(*filter(None, match[4].split(".")), bits=32)
 
     def is_of_exhaustive(self) -> bool:
         """Whether the schedule is one that ``"exhaustive"`` has found."""
@@ -176,6 +176,22 @@ def _read_numbers(
         found = ", ".join(map(show, numbers))
         raise ValueError(f"{what}: expected {kind} below 2**63, found {found}")
     return numbers + [missing] * (3 - len(numbers))
+
+
+def _read_bounded(*numbers: str, bits: int) -> list[int]:
+    """The numbers of a schedule.
+
+    Raises:
+        ValueError: one has more bits.
+    """
+    most = 2**bits - 1
+    for number in numbers:
+        # Python refuses to read very long numbers.
+        if len(number.lstrip("0")) > len(str(most)) or int(number) > most:
+            raise ValueError(
+                f"schedule: expected numbers below 2**{bits}, found '{number:.40}'"
+            )
+    return list(map(int, numbers))
 
 
 def _get_number(what: str, name: str, names: Sequence[str]) -> int:

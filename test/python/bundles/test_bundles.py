@@ -112,6 +112,18 @@ def test_what_fails_is_named_and_the_rest_is_made(module, tmp_path):
     assert "unfit[0] for gfx942: unfit: missing a required argument" in made.stderr
 
 
+@pytest.mark.parametrize("shape", [(), (4096,), (1, 1, 4096)])
+def test_specifications_have_the_dimensions_of_the_parameter(shape):
+    def double(X: tl.Tensor["M, N", "T"]):
+        i, j = tl.grid(X.shape[0], tl.cdiv(X.shape[1], 256))
+        X[i, j * 256] = tl.load(X[i, j * 256], (256,)) * 2
+
+    with pytest.raises(tilews.KernelError, match=r"'X': expected .* of 2 dimensions"):
+        tilews.kernel(double).compile_for(
+            tilews.ArraySpec(shape, tl.f16), target="gfx942"
+        )
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
