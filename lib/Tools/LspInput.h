@@ -15,8 +15,9 @@ class DialectRegistry;
 namespace tilews {
 
 /// Puts a filter before the standard input of this process, which replaces
-/// documents and files that would crash the parser. Returns false if there is
-/// no pipe. The registry has to live as long as the process.
+/// documents and files that would crash the parser, and answers what is no
+/// JSON-RPC. Returns false if there is no pipe. The registry has to live as
+/// long as the process.
 bool filterLspInput(const mlir::DialectRegistry &registry);
 
 } // namespace tilews

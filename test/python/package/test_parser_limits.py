@@ -348,6 +348,39 @@ def test_the_language_server_survives_messages():
     server.end()
 
 
+@pytest.mark.parametrize(
+    "body", [b"{}", b"null", b"[]", b"5", b'"x"', b'{"jsonrpc": "2.0"}']
+)
+def test_the_language_server_survives_what_is_no_request(body):
+    server = Server()
+    server.send_text(body)
+    assert server.open("module {\n}\n") == []
+    server.end()
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"jsonrpc": "2.0"}, {"jsonrpc": 2, "method": "x"}], ids=str
+)
+def test_the_language_server_answers_what_is_no_request(more):
+    server = Server()
+    server.send_text(json.dumps({"id": 7, **more}).encode())
+    answer = server.receive()
+    assert answer["id"] == 7
+    assert answer["error"]["code"] == -32600
+    assert "neither a request nor a response" in answer["error"]["message"]
+    server.end()
+
+
+def test_the_language_server_takes_the_last_of_two_lengths():
+    server = Server()
+    request = b'{"jsonrpc": "2.0", "id": 7, "method": "unknown"}'
+    header = b"Content-Length: 2\r\nContent-Length: %d\r\n\r\n" % len(request)
+    server.process.stdin.write(header + request)
+    server.process.stdin.flush()
+    assert server.receive()["id"] == 7
+    server.end()
+
+
 def test_the_language_server_survives_files(tmp_path):
     """An editor shows bytecode by this request."""
     content = bytearray(FIXTURE.read_bytes())
