@@ -124,6 +124,10 @@ typedef struct TilewsSimOptions {
   /// be null.
   void (*progress)(int64_t done, int64_t blocks, void *userData);
   void *progressUserData;
+  /// Asked about every 50 ms, on the calling thread; the run fails soon after
+  /// it has returned true. May be null.
+  bool (*interrupted)(void *userData);
+  void *interruptedUserData;
   /// Receives the text that the kernel prints, on the calling thread. May be
   /// null.
   MlirStringCallback print;

@@ -90,6 +90,28 @@ static void report(const sim::Exploration &found,
     options.explored(&converted, options.exploredUserData);
 }
 
+static void report(const sim::RecordedEvent &event,
+                   const TilewsSimOptions &options) {
+  auto accesses = llvm::map_to_vector(
+      event.accesses, [](const sim::AccessedBytes &bytes) -> TilewsSimBytes {
+        return {bytes.memory, bytes.first, bytes.last, bytes.isWritten};
+      });
+  TilewsSimEvent converted = {wrap(event.op),
+                              wrap(llvm::StringRef(event.role)),
+                              static_cast<TilewsSimUnit>(event.unit),
+                              event.begin,
+                              event.end,
+                              event.barrier,
+                              event.slot,
+                              event.phase,
+                              event.bytes,
+                              event.number,
+                              event.work,
+                              intptr_t(accesses.size()),
+                              accesses.data()};
+  options.record(&converted, options.recordUserData);
+}
+
 MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
                                const TilewsSimArgument *arguments,
                                const TilewsSimOptions *options) {
@@ -118,29 +140,17 @@ MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
       options->progress(done, blocks, options->progressUserData);
   };
   launch.progress = progress;
+  auto interrupted = [&] {
+    return options->interrupted(options->interruptedUserData);
+  };
+  if (options->interrupted)
+    launch.interrupted = interrupted;
   auto explored = [&](const sim::Exploration &found) {
     report(found, *options);
   };
   launch.explored = explored;
   auto record = [&](const sim::RecordedEvent &event) {
-    auto accesses = llvm::map_to_vector(
-        event.accesses, [](const sim::AccessedBytes &bytes) -> TilewsSimBytes {
-          return {bytes.memory, bytes.first, bytes.last, bytes.isWritten};
-        });
-    TilewsSimEvent converted = {wrap(event.op),
-                                wrap(llvm::StringRef(event.role)),
-                                static_cast<TilewsSimUnit>(event.unit),
-                                event.begin,
-                                event.end,
-                                event.barrier,
-                                event.slot,
-                                event.phase,
-                                event.bytes,
-                                event.number,
-                                event.work,
-                                intptr_t(accesses.size()),
-                                accesses.data()};
-    options->record(&converted, options->recordUserData);
+    report(event, *options);
   };
   if (options->record)
     launch.record = record;

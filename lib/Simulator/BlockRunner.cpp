@@ -24,6 +24,8 @@
 #include "ClusterState.h"
 #include "PartialOrderSearch.h"
 
+#include "tilews/Simulator/Interruption.h"
+
 #include <deque>
 
 using namespace mlir;
@@ -31,6 +33,8 @@ using namespace tilews;
 using namespace tilews::sim;
 
 BlockRunner::BlockRun BlockRunner::runOnce(Int3 block, Policy &policy) const {
+  if (launch.interruption && launch.interruption->isRequested())
+    return {Failure{program.location, "the caller ended the run"}};
   ClusterState cluster(launch, block, policy);
   // Operations in flight refer to frames, so frames outlive the run.
   std::vector<std::unique_ptr<Frame>> frames;

@@ -23,7 +23,8 @@ using namespace tilews;
 using namespace tilews::sim;
 
 ClusterState::ClusterState(const Launch &launch, Int3 first, Policy &policy)
-    : scheduler(policy, [this] { reportDeadlock(); }), launch(launch) {
+    : scheduler(policy, launch.interruption, [this] { reportDeadlock(); }),
+      launch(launch) {
   if (!launch.order.empty() && first == Int3{0, 0, 0}) {
     follower = std::make_unique<Follower>(launch.order);
     // In a counterexample of the verifier, operations complete when an agent

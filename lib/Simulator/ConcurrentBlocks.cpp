@@ -95,7 +95,7 @@ void ConcurrentBlocks::runAll() {
     if (!canStart())
       return;
     start();
-    ended.wait(lock, [&] { return live.empty() && !canStart(); });
+    interruption.wait(ended, lock, [&] { return live.empty() && !canStart(); });
   }
   for (auto &[hasEnded, thread] : threads)
     thread.join();

@@ -8,6 +8,8 @@
 #ifndef TILEWS_LIB_SIMULATOR_CONCURRENTBLOCKS_H
 #define TILEWS_LIB_SIMULATOR_CONCURRENTBLOCKS_H
 
+#include "tilews/Simulator/Interruption.h"
+
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -28,8 +30,9 @@ namespace tilews::sim {
 class ConcurrentBlocks {
 public:
   /// `run` runs block `index` to its end; false stops the other ones.
-  ConcurrentBlocks(int64_t count, llvm::function_ref<bool(int64_t index)> run)
-      : count(count), run(run) {}
+  ConcurrentBlocks(int64_t count, Interruption &interruption,
+                   llvm::function_ref<bool(int64_t index)> run)
+      : count(count), interruption(interruption), run(run) {}
 
   /// Runs all blocks, or until none can go on.
   void runAll();
@@ -54,6 +57,7 @@ private:
   void passOn();
 
   int64_t count;
+  Interruption &interruption;
   llvm::function_ref<bool(int64_t)> run;
   std::mutex mutex;
   std::condition_variable ended;

@@ -26,6 +26,7 @@
 #include "tilews/Dialect/Tile/Analysis/Memory/ArgumentAliases.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/SharedBuffers.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
+#include "tilews/Simulator/Interruption.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -222,11 +223,24 @@ static LogicalResult checkExhaustive(gpu::GPUFuncOp kernel,
 static constexpr int64_t kMostThreads = 256;
 
 /// Runs all blocks of the queue on `threads` CPU threads, this one included.
-static void runBlocks(BlockQueue &queue, int64_t threads) {
+static void runBlocks(BlockQueue &queue, int64_t threads,
+                      Interruption &interruption) {
+  std::mutex mutex;
+  std::condition_variable ended;
+  int64_t working = std::max<int64_t>(threads - 1, 0);
   std::vector<std::thread> helpers;
   for (int64_t i = 1; i < threads; ++i)
-    helpers.emplace_back([&] { queue.work(); });
+    helpers.emplace_back([&] {
+      queue.work();
+      std::lock_guard<std::mutex> lock(mutex);
+      if (--working == 0)
+        ended.notify_one();
+    });
   queue.work();
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    interruption.wait(ended, lock, [&] { return working == 0; });
+  }
   for (std::thread &helper : helpers)
     helper.join();
 }
@@ -234,7 +248,7 @@ static void runBlocks(BlockQueue &queue, int64_t threads) {
 /// Runs all blocks of a kernel whose blocks may wait for each other.
 static void runWaitingBlocks(BlockQueue &queue, Launch &launch) {
   auto run = [&](int64_t index) { return queue.workOn(index); };
-  ConcurrentBlocks blocks(queue.size(), run);
+  ConcurrentBlocks blocks(queue.size(), *launch.interruption, run);
   launch.concurrent = &blocks;
   blocks.runAll();
 }
@@ -274,6 +288,8 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
   if (failed(checkExhaustive(kernel, launch, options.timing)) ||
       failed(checkCluster(kernel, launch)))
     return failure();
+  Interruption interruption(options.interrupted);
+  launch.interruption = &interruption;
   BlockRunner runner(launch, *program, values, options.timing);
   int64_t blocks = (*grid)[0] * (*grid)[1] * (*grid)[2];
   BlockQueue queue(blocks / launch.cluster.size(), runner, options.progress);
@@ -289,9 +305,11 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
   if (mayWait(kernel))
     runWaitingBlocks(queue, launch);
   else
-    runBlocks(queue, isSearch || isOrdered(kernel)
-                         ? 1
-                         : std::min({threads, queue.size(), kMostThreads}));
+    runBlocks(queue,
+              isSearch || isOrdered(kernel)
+                  ? 1
+                  : std::min({threads, queue.size(), kMostThreads}),
+              interruption);
   if (queue.getFailure())
     return report(*queue.getFailure());
   return success();

@@ -18,6 +18,8 @@
 #include "BlockState.h"
 #include "Follower.h"
 
+#include "tilews/Simulator/Interruption.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -63,10 +65,22 @@ const Handler *Registry::find(StringRef name) const {
 // Frame
 //===----------------------------------------------------------------------===//
 
+static constexpr StringRef kInterrupted = "is where the caller ended the run";
+
+bool Frame::isInterrupted() {
+  constexpr uint64_t kInterval = 64;
+  return launch.interruption && ++checks % kInterval == 0 &&
+         launch.interruption->isRequested();
+}
+
 LogicalResult Frame::run(const BlockCode &code, ArrayRef<Datum> arguments) {
+  if (isInterrupted())
+    return fail(code.body.back(), kInterrupted);
   for (auto [slot, argument] : llvm::zip_equal(code.arguments, arguments))
     values[slot] = argument;
   for (const Instruction &inst : ArrayRef(code.body).drop_back()) {
+    if (isInterrupted())
+      return fail(inst, kInterrupted);
     if (++steps == launch.maxSteps)
       return fail(inst, "is the block's operation number " + Twine(steps) +
                             ", which is the limit; the kernel may be endless, "

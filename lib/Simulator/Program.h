@@ -165,6 +165,7 @@ struct Launch {
   llvm::function_ref<void(const Exploration &)> explored = nullptr;
   /// Set if blocks of the launch wait for each other.
   class ConcurrentBlocks *concurrent = nullptr;
+  class Interruption *interruption = nullptr;
 };
 
 /// The values of an agent during its execution.
@@ -234,13 +235,16 @@ public:
 
 private:
   mlir::LogicalResult runOne(const Instruction &inst);
+  /// Returns whether the run has to end. Asks at some of the calls only, as
+  /// that takes as long as a short operation.
+  bool isInterrupted();
 
   const Launch &launch;
   Int3 block;
   std::vector<Datum> values;
   BlockState &state;
   unsigned agent;
-  uint64_t steps = 0;
+  uint64_t steps = 0, checks = 0;
   std::optional<size_t> record;
 };
 

@@ -225,7 +225,11 @@ void Scheduler::passTo(unsigned next) {
 void Scheduler::awaitControl(unsigned agent) {
   std::unique_lock<std::mutex> lock(mutex);
   std::shared_ptr<std::condition_variable> resumed = agents[agent].resumed;
-  resumed->wait(lock, [&] { return current == agent; });
+  auto hasControl = [&] { return current == agent; };
+  if (interruption)
+    interruption->wait(*resumed, lock, hasControl);
+  else
+    resumed->wait(lock, hasControl);
 }
 
 /// Lets others run until `pick` chooses the agent again.

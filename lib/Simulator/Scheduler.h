@@ -18,6 +18,8 @@
 #include "PartialOrderSearch.h"
 #include "Policy.h"
 
+#include "tilews/Simulator/Interruption.h"
+
 #include <condition_variable>
 #include <mutex>
 
@@ -74,8 +76,10 @@ struct Wait {
 class Scheduler {
 public:
   /// Calls `onDeadlock` when no step is possible.
-  Scheduler(Policy &policy, std::function<void()> onDeadlock)
-      : policy(policy), onDeadlock(std::move(onDeadlock)), agents(1) {}
+  Scheduler(Policy &policy, Interruption *interruption,
+            std::function<void()> onDeadlock)
+      : policy(policy), interruption(interruption),
+        onDeadlock(std::move(onDeadlock)), agents(1) {}
   ~Scheduler();
 
   /// When no agent can run, prefers operations that an agent waits for.
@@ -143,6 +147,7 @@ private:
   mlir::LogicalResult giveUpControl(unsigned agent);
 
   Policy &policy;
+  Interruption *interruption;
   std::function<void()> onDeadlock;
   std::vector<AgentStatus> agents;
   std::vector<std::shared_ptr<AsyncOp>> inFlight;

@@ -161,6 +161,9 @@ struct LaunchOptions {
   llvm::function_ref<void(const Exploration &)> explored;
   /// Called after each block with the number of finished blocks.
   llvm::function_ref<void(int64_t done, int64_t blocks)> progress;
+  /// Asked about every 50 ms, on the calling thread; the run fails soon after
+  /// it has returned true.
+  llvm::function_ref<bool()> interrupted;
 };
 
 /// Runs `kernel` over its grid. On failure, emits the error of the failing

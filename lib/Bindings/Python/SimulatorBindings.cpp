@@ -143,6 +143,17 @@ static void reportProgress(int64_t done, int64_t blocks, void *receivers) {
                   [&](Receivers &self) { self.progress(done, blocks); });
 }
 
+/// Lets Python handle signals, such as Ctrl-C, which it does on its main thread
+/// only. Returns whether a called function has raised an exception.
+static bool isInterrupted(void *receivers) {
+  Receivers::call(receivers, [](Receivers &) {
+    if (PyErr_CheckSignals() != 0)
+      nb::raise_python_error();
+  });
+  LockScope lock;
+  return static_cast<Receivers *>(receivers)->error.has_value();
+}
+
 static nb::tuple makeEvent(const TilewsSimEvent *event, Receivers &receivers) {
   nb::list accesses;
   for (intptr_t i = 0; i < event->numAccesses; ++i) {
@@ -211,8 +222,9 @@ run(MlirOperation kernel, const std::vector<Argument> &arguments,
   options.barriers = static_cast<TilewsSimBarriers>(barriers);
   Receivers receivers{printFunction, progress, events, explored, {}, {}};
   options.printUserData = options.recordUserData = options.exploredUserData =
-      options.progressUserData = &receivers;
+      options.progressUserData = options.interruptedUserData = &receivers;
   options.print = print;
+  options.interrupted = isInterrupted;
   if (events) {
     options.record = appendEvent;
     std::copy(recordedBlock.begin(), recordedBlock.end(),
