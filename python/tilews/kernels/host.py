@@ -59,7 +59,7 @@ def check_type(function: str, name: str, dtype: Any, allowed: Sequence[DType]) -
     found = None
     with contextlib.suppress(LanguageError, TypeError):
         found = element_type(dtype)
-    if found in allowed:
+    if found is not None and found in allowed:
         return found
     expected = f"'{name}': expected one of {', '.join(map(str, allowed))}"
     if isinstance(dtype, str):

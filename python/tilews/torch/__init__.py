@@ -15,7 +15,7 @@ except ImportError as error:
         name="torch",
     ) from error
 
-from . import library_matmuls, library_rows  # noqa: F401
+from . import library_experts, library_matmuls, library_rows  # noqa: F401
 from .registration import op
 
 __all__ = ["op"]

@@ -2,11 +2,12 @@
 // each pass says what it decided. A test of Python compares the list of types with the
 // sources. Simulator/debug-output.mlir has the type of the simulator.
 // REQUIRES: assertions
-// DEFINE: %{types} = convert-tile,convert-tile-threads-to-llvm,convert-tile-to-nvvm,convert-tile-to-rocdl,tile-add-line-tables,tile-annotate-instructions,tile-arena-accesses,tile-assign-registers,tile-channel-preludes,tile-defer-gemm-waits,tile-divisibility,tile-expand-affine,tile-expand-control-flow,tile-expand-math,tile-expand-pipeline,tile-index-signs,tile-infer-layouts,tile-insert-barriers,tile-lower-channels,tile-lower-persistent,tile-multi-version,tile-multicast-copies,tile-overlap-products,tile-peel-pipelines,tile-ping-pong,tile-plan-pipeline,tile-plan-shared-memory,tile-prefetch-operands,tile-rasterize-blocks,tile-save-kernels,tile-set-target,tile-specialize-warps,tile-split-k,tile-stage-copies,tile-stage-stores,tile-stream-k,tile-verify-schedule
+// DEFINE: %{types} = convert-tile,convert-tile-threads-to-llvm,convert-tile-to-nvvm,convert-tile-to-rocdl,tile-add-line-tables,tile-annotate-instructions,tile-arena-accesses,tile-assign-registers,tile-channel-preludes,tile-defer-gemm-waits,tile-divisibility,tile-expand-affine,tile-expand-control-flow,tile-expand-math,tile-expand-pipeline,tile-index-signs,tile-infer-layouts,tile-insert-barriers,tile-lower-channels,tile-lower-persistent,tile-multi-version,tile-multicast-copies,tile-overlap-products,tile-peel-pipelines,tile-ping-pong,tile-plan-pipeline,tile-plan-shared-memory,tile-prefetch-operands,tile-rasterize-blocks,tile-save-kernels,tile-set-target,tile-specialize-warps,tile-split-k,tile-stage-copies,tile-stage-stores,tile-stream-k,tile-verify-schedule,tile-widen-small-floats
 // RUN: tilews-opt %S/Inputs/every_pass.mlir --tilews-to-nvvm=chip=sm_90a --tile-add-line-tables --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=ALL,SM90
 // RUN: tilews-opt %S/Inputs/every_pass.mlir --tilews-to-nvvm=chip=sm_80 --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=ALL,SM80
 // RUN: tilews-opt %S/Inputs/every_pass.mlir --tilews-to-rocdl=chip=gfx942 --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=ALL,GFX942
 // RUN: tilews-opt %S/../Conversion/TileToROCDL/prefetch-operands.mlir --tile-prefetch-operands --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=GFX950
+// RUN: tilews-opt %S/../Dialect/Tile/Transforms/widen-small-floats.mlir --tile-widen-small-floats --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=FLOATS
 
 // ALL: {{^}}[tile-set-target {{.*}}] sets the target {{sm_90a|sm_80|gfx942}}
 // ALL: {{^}}[tile-split-k {{.*}}] loop at {{.*}} is split among 3 blocks along z
@@ -69,3 +70,5 @@
 // ALL: {{^}}[convert-tile-threads-to-llvm {{.*}}] {{[0-9]+}} elements in halves
 
 // SM90: {{^}}[tile-add-line-tables {{.*}}] function attention at {{.*}}every_pass.mlir
+
+// FLOATS: {{^}}[tile-widen-small-floats {{.*}}] computes in f32: {{.*}}tile.reduce

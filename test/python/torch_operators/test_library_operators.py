@@ -155,6 +155,44 @@ OTHERS = {
         ),
         kernels.decode_attention,
     ),
+    "mla_decode": (
+        lambda: (
+            make(2, 1, 2, 80, dtype=torch.float16),
+            make(2, 8, 80, dtype=torch.float16, seed=1),
+            integers(3, 8),
+            None,
+            None,
+            64,
+        ),
+        lambda q, cache, lengths, *_: kernels.mla_decode(q, cache, lengths, rank=64),
+    ),
+    "scaled_matmul": (
+        lambda: (
+            make(4, 256).to(torch.float8_e4m3fn),
+            make(16, 256, seed=1).to(torch.float8_e4m3fn),
+            make(4, 2).abs(),
+            make(1, 2, seed=1).abs(),
+        ),
+        kernels.scaled_matmul,
+    ),
+    "sort_by_expert": (
+        lambda: (integers([2, 0], [0, 3], [2, -1]), 4),
+        kernels.sort_by_expert,
+    ),
+    "combine_rows": (
+        lambda: (make(5, 32), integers([0, 1], [4, -1]), make(2, 2, seed=1)),
+        kernels.combine_rows,
+    ),
+    "moe": (
+        lambda: (
+            make(3, 32, dtype=torch.float16),
+            integers([1, 0], [0, -1], [1, 1]),
+            make(3, 2),
+            make(2, 64, 32, dtype=torch.float16, seed=1),
+            make(2, 32, 32, dtype=torch.float16, seed=2),
+        ),
+        kernels.moe,
+    ),
 }
 CASES = {**WITH_RULE, **OTHERS}
 
