@@ -33,6 +33,7 @@ else:
 USES = (
     "sim.run(module, None, CASE.arguments(np.random.default_rng(0)))",
     "passes.run(module, 'canonicalize')",
+    "passes.run(module, 'tile-set-target{chip=sm_90a}')",
     "PassManager.parse('any(canonicalize)', module.context).run(module.operation)",
     "compiler.compile_module(module, 'sm_90a')",
     "schedule.annotate_instructions(kernel)",

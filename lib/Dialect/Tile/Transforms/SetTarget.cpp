@@ -23,6 +23,7 @@
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -69,7 +70,9 @@ struct SetTargetPass : tile::impl::SetTargetPassBase<SetTargetPass> {
     LogicalResult result = chip.empty()
                                ? LogicalResult(TargetInfo::get(getOperation()))
                                : TargetInfo::set(getOperation(), chip);
-    if (failed(result) || failed(checkLoops(getOperation())))
+    // Nothing has verified what Python may have built, and loops are read.
+    if (failed(result) || failed(verify(getOperation())) ||
+        failed(checkLoops(getOperation())))
       return signalPassFailure();
     LDBG() << (chip.empty() ? "keeps the target" : "sets the target ") << chip;
     numSet += !chip.empty();
