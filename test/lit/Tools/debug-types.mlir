@@ -7,7 +7,7 @@
 // RUN: tilews-opt %S/Inputs/every_pass.mlir --tilews-to-nvvm=chip=sm_80 --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=ALL,SM80
 // RUN: tilews-opt %S/Inputs/every_pass.mlir --tilews-to-rocdl=chip=gfx942 --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=ALL,GFX942
 // RUN: tilews-opt %S/../Conversion/TileToROCDL/prefetch-operands.mlir --tile-prefetch-operands --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=GFX950
-// RUN: tilews-opt %S/../Dialect/Tile/Transforms/widen-small-floats.mlir --tile-widen-small-floats --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=FLOATS
+// RUN: tilews-opt %S/../Dialect/Tile/Transforms/widen-small-floats.mlir --tile-widen-small-floats --allow-unregistered-dialect --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=FLOATS
 
 // ALL: {{^}}[tile-set-target {{.*}}] sets the target {{sm_90a|sm_80|gfx942}}
 // ALL: {{^}}[tile-split-k {{.*}}] loop at {{.*}} is split among 3 blocks along z

@@ -63,7 +63,9 @@ static bool computes(Operation *op) {
   if (isa<arith::ExtFOp, arith::TruncFOp, arith::BitcastOp, arith::ConstantOp,
           arith::SelectOp>(op))
     return false;
-  return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+  // Unregistered operations have no dialect.
+  return isa_and_present<arith::ArithDialect, math::MathDialect>(
+             op->getDialect()) ||
          isa<ReduceOp, ScanOp>(op);
 }
 

@@ -1,5 +1,5 @@
-// RUN: tilews-opt %s --tile-widen-small-floats | FileCheck %s
-// RUN: tilews-opt %s --tile-widen-small-floats --canonicalize | FileCheck %s --check-prefix=FOLDED
+// RUN: tilews-opt %s --tile-widen-small-floats --allow-unregistered-dialect | FileCheck %s
+// RUN: tilews-opt %s --tile-widen-small-floats --canonicalize --allow-unregistered-dialect | FileCheck %s --check-prefix=FOLDED
 
 // CHECK-LABEL: func.func @reduce
 func.func @reduce(%x: tensor<64xf8E4M3FN>) -> (tensor<f8E4M3FN>, tensor<f8E4M3FN>) {
@@ -63,4 +63,12 @@ func.func @others(%x: tensor<4xf8E4M3FN>, %y: tensor<4xf16>) -> (tensor<4xf16>, 
   %0 = arith.extf %x : tensor<4xf8E4M3FN> to tensor<4xf16>
   %1 = tile.reduce <max> %y {axis = 0 : i64} : tensor<4xf16> -> tensor<f16>
   return %0, %1 : tensor<4xf16>, tensor<f16>
+}
+
+// Nothing is known about unregistered operations.
+// CHECK-LABEL: func.func @unregistered
+// CHECK-NEXT: "test.op"(%{{.*}}) : (f8E4M3FN) -> f8E4M3FN
+func.func @unregistered(%x: f8E4M3FN) -> f8E4M3FN {
+  %y = "test.op"(%x) : (f8E4M3FN) -> f8E4M3FN
+  return %y : f8E4M3FN
 }
