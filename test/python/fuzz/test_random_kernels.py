@@ -32,6 +32,7 @@ OPTIONS = Options(reference_every=5, emit_every=32, rotates=True)
 #: Seeds of kernels that the verifier can neither prove nor refute, and what it says.
 UNVERIFIED = {
     146: "more than 63 slots",
+    449: "the tile.wait before permits too many pending groups",
 }
 
 #: What no random kernel uses, and why.

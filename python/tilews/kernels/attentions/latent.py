@@ -182,7 +182,7 @@ def check_latents(
     lengths, table, ids = rows
     dtype = check_array(name, "q", q, ("B", "S", "H", "W"), (tl.f16, tl.bf16))
     batches, queries, _, width = q.shape
-    if rank % 64:
+    if not isinstance(rank, int) or rank % 64 or not 0 < rank <= _MOST_RANK:
         expected = f"'rank': expected a multiple of 64 up to {_MOST_RANK}"
         raise fail(name, f"{expected}, found {rank}")
     if (width - rank) % 16 or not 0 < width - rank <= _MOST_ROPE:
@@ -269,7 +269,6 @@ def mla_decode(
         assert (kernels.mla_decode(q, cache, ids=ids, rank=64) == 6.5).all()
     """
     name = "mla_decode"
-    check_integer(name, "rank", rank, 64, _MOST_RANK)
     if longest is not None:
         check_integer(name, "longest", longest, 0)
     dtype = check_latents(q, cache, (lengths, table, ids), rank)

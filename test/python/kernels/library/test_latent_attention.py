@@ -150,7 +150,7 @@ N, IDS = np.zeros(2, np.int32), np.zeros((2, 1, 5), np.int32)
         ),
         (
             lambda: kernels.mla_decode(Q, C, N, rank=64, scale=0.0),
-            "'scale': expected a number above 0, found 0.0",
+            "'scale': expected a number above 0 in f32, found 0.0",
         ),
         (
             lambda: kernels.mla_decode(Q, C[:, :0].copy(), N, table=IDS[0], rank=64),
